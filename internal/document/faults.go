@@ -1,0 +1,81 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Fault is one thing that is wrong with a document.
+type Fault struct {
+	Path    string // where: "jobs[2].after[0]"; "" is the whole document
+	Message string // what is wrong and, where it can be said, the mend
+}
+
+func (f Fault) String() string {
+	if f.Path == "" {
+		return f.Message
+	}
+	return f.Path + ": " + f.Message
+}
+
+// Faults are all things that are wrong with a document, in the order found.
+type Faults []Fault
+
+// Add records a fault at path.
+func (fs *Faults) Add(path, format string, args ...any) {
+	*fs = append(*fs, Fault{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// Has reports whether a fault was recorded at path or below it, so that a check
+// of meaning need not complain again about a value that could not be read.
+func (fs Faults) Has(path string) bool {
+	for _, f := range fs {
+		if f.Path == path || strings.HasPrefix(f.Path, path+".") || strings.HasPrefix(f.Path, path+"[") {
+			return true
+		}
+	}
+	return false
+}
+
+// Under returns the faults with prefix put in front of every path.
+func (fs Faults) Under(prefix string) Faults {
+	moved := make(Faults, len(fs))
+	for i, f := range fs {
+		moved[i] = Fault{Path: Join(prefix, f.Path), Message: f.Message}
+	}
+	return moved
+}
+
+// Err returns nil when there is no fault, else one error that names all.
+func (fs Faults) Err() error {
+	if len(fs) == 0 {
+		return nil
+	}
+	return fs
+}
+
+// Error joins the faults with "; ", so that one line tells all.
+func (fs Faults) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "; ")
+}
+
+// Join puts a path below another: Join("jobs[2]", "after") is "jobs[2].after".
+func Join(prefix, path string) string {
+	switch {
+	case prefix == "":
+		return path
+	case path == "":
+		return prefix
+	case strings.HasPrefix(path, "["):
+		return prefix + path
+	default:
+		return prefix + "." + path
+	}
+}
+
+// Index is the path of element i of a list at path.
+func Index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
