@@ -1,0 +1,104 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Handed is what a workflow that owns its retries gives to each try of a job,
+// in the activity's header.
+type Handed struct {
+	// Checkpoint is what the try before last heartbeat or ended with; null for
+	// the first.
+	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
+	// FirstRun names the chain of runs that the try belongs to:
+	// "<workflow ID>/<first run ID>", the same after continue-as-new.
+	FirstRun string `json:"firstRun,omitempty"`
+}
+
+const handedHeader = "sluice-handed"
+
+type handedKey struct{}
+
+// WithHanded makes the activities scheduled under the context carry h.
+func WithHanded(ctx workflow.Context, h Handed) workflow.Context {
+	return workflow.WithValue(ctx, handedKey{}, h)
+}
+
+// Checkpoint reads into v what an earlier try or attempt of this job left: the
+// last heartbeat of an earlier attempt of the same activity, else what its
+// workflow handed on. It reports whether there was anything.
+func Checkpoint(ctx context.Context, v any) (bool, error) {
+	if activity.HasHeartbeatDetails(ctx) {
+		return true, activity.GetHeartbeatDetails(ctx, v)
+	}
+	h, _ := ctx.Value(handedKey{}).(Handed)
+	if len(h.Checkpoint) == 0 || string(h.Checkpoint) == "null" {
+		return false, nil
+	}
+	return true, json.Unmarshal(h.Checkpoint, v)
+}
+
+// FirstRun names the chain of runs that the activity belongs to, as
+// "<workflow ID>/<run ID>": handed on by a workflow that continues as new, else
+// the run that scheduled it. With the activity ID it makes an idempotency key.
+func FirstRun(ctx context.Context) string {
+	if h, _ := ctx.Value(handedKey{}).(Handed); h.FirstRun != "" {
+		return h.FirstRun
+	}
+	info := activity.GetInfo(ctx)
+	return info.WorkflowExecution.ID + "/" + info.WorkflowExecution.RunID
+}
+
+// ContextPropagator carries Handed from workflows to their activities. The
+// checkpoint may hold data, so it goes through the data converter that encrypts
+// all other payloads.
+func ContextPropagator(dc converter.DataConverter) workflow.ContextPropagator {
+	return handedPropagator{dc}
+}
+
+type handedPropagator struct{ dc converter.DataConverter }
+
+func (p handedPropagator) InjectFromWorkflow(ctx workflow.Context, w workflow.HeaderWriter) error {
+	h, ok := ctx.Value(handedKey{}).(Handed)
+	if !ok {
+		return nil
+	}
+	payload, err := p.dc.ToPayload(h)
+	if err != nil {
+		return err
+	}
+	w.Set(handedHeader, payload)
+	return nil
+}
+
+func (p handedPropagator) Extract(ctx context.Context, r workflow.HeaderReader) (context.Context, error) {
+	payload, ok := r.Get(handedHeader)
+	if !ok {
+		return ctx, nil
+	}
+	h, err := p.decode(payload)
+	if err != nil {
+		return ctx, err
+	}
+	return context.WithValue(ctx, handedKey{}, h), nil
+}
+
+func (p handedPropagator) decode(payload *commonpb.Payload) (h Handed, err error) {
+	err = p.dc.FromPayload(payload, &h)
+	return h, err
+}
+
+// Inject hands nothing on: a workflow or activity started by an activity is a
+// job of its own.
+func (handedPropagator) Inject(context.Context, workflow.HeaderWriter) error { return nil }
+
+// ExtractToWorkflow takes nothing in, for the same reason.
+func (handedPropagator) ExtractToWorkflow(ctx workflow.Context, _ workflow.HeaderReader) (workflow.Context, error) {
+	return ctx, nil
+}

@@ -1,0 +1,118 @@
+package activities
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+)
+
+// The types of the errors that leave Sluice (ApplicationError.Type).
+const (
+	TypeInvalidInput    = "InvalidInput"    // the document is wrong
+	TypeThrottled       = "Throttled"       // capacity exceeded; carries the delay after which to ask again
+	TypeUnavailable     = "Unavailable"     // transient: 5xx, timeout, connection
+	TypeAmbiguous       = "Ambiguous"       // a write that must not be repeated may have been applied
+	TypeConditionFailed = "ConditionFailed" // a condition or a transaction's check was false
+	TypeConflict        = "Conflict"        // the state does not allow it, or a stale token
+	TypeNotFound        = "NotFound"
+	TypeAccessDenied    = "AccessDenied"
+	TypeTooLarge        = "TooLarge"
+	TypeWorkerStopping  = "WorkerStopping" // the worker shuts down; another goes on from the checkpoint
+	TypeWorkerLost      = "WorkerLost"     // a job took ten workers with it in a row
+	TypeExpired         = "Expired"        // outcome of Request: a suspension outlived its TTL
+	TypeRequestFailed   = "RequestFailed"  // outcome of Request: FAIL
+)
+
+// Retryable reports whether an error of this type is worth repeating as it is.
+func Retryable(errType string) bool {
+	switch errType {
+	case TypeThrottled, TypeUnavailable, TypeWorkerStopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// ErrorDetails is the first detail of every error made by Fail.
+type ErrorDetails struct {
+	Code      string          `json:"code"`      // the service's own error code
+	RequestID string          `json:"requestId"` // the service's, for its support
+	Operation string          `json:"operation"`
+	Target    string          `json:"target"`            // table, stream, bucket, queue or origin
+	Item      json.RawMessage `json:"item,omitempty"`    // ConditionFailed: the item, where it was asked for
+	Reasons   json.RawMessage `json:"reasons,omitempty"` // ConditionFailed: a transaction's, by position
+	Output    json.RawMessage `json:"output,omitempty"`  // what was achieved all the same
+}
+
+// A Failure says what went wrong with what.
+type Failure struct {
+	ErrorDetails
+	Message    string        // the cause, in words
+	Delay      time.Duration // Throttled, Unavailable, WorkerStopping: when to ask again; 0 leaves it to the policy
+	Checkpoint any           // what the attempt achieved, for the next one; the second detail
+}
+
+// Fail makes an application error of one of the types above. Its message is one
+// line, "operation target: cause", without secrets; there is no wrapped cause,
+// since causes of other libraries carry URLs and signatures.
+func Fail(errType string, f Failure) error {
+	message := strings.TrimSpace(f.Operation + " " + f.Target)
+	if message != "" && f.Message != "" {
+		message += ": "
+	}
+	message = Redact(message + f.Message)
+	details := []any{f.ErrorDetails}
+	if f.Checkpoint != nil {
+		details = append(details, f.Checkpoint)
+	}
+	options := temporal.ApplicationErrorOptions{NonRetryable: !Retryable(errType), Details: details}
+	if !options.NonRetryable {
+		options.NextRetryDelay = f.Delay
+	}
+	if errType == TypeWorkerStopping && f.Delay == 0 {
+		options.NextRetryDelay = time.Millisecond // another worker goes on at once
+	}
+	if errType == TypeThrottled || errType == TypeWorkerStopping {
+		options.Category = temporal.ApplicationErrorCategoryBenign
+	}
+	return temporal.NewApplicationErrorWithOptions(message, errType, options)
+}
+
+// Invalid is the InvalidInput error for a document whose faults err tells.
+func Invalid(operation string, err error) error {
+	return Fail(TypeInvalidInput, Failure{ErrorDetails: ErrorDetails{Operation: operation}, Message: err.Error()})
+}
+
+// TypeOf returns the type of the application error in err's chain, or "".
+func TypeOf(err error) string {
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) {
+		return application.Type()
+	}
+	return ""
+}
+
+// DetailsOf returns the ErrorDetails of the application error in err's chain.
+func DetailsOf(err error) (details ErrorDetails, ok bool) {
+	var application *temporal.ApplicationError
+	if !errors.As(err, &application) || !application.HasDetails() {
+		return details, false
+	}
+	return details, application.Details(&details) == nil
+}
+
+// secrets are the forms in which credentials appear in URLs, headers and
+// connection strings: SAS and AWS query signatures, account keys, bearer tokens,
+// user info.
+var secrets = regexp.MustCompile(`(?i)((?:[?&;]|\b)(?:sig|x-amz-signature|x-amz-credential|x-amz-security-token|accountkey|sharedaccesssignature)=)[^&;\s"']+` +
+	`|(\b(?:bearer|sharedkey) )[^\s"',]+|(://)[^/\s@"']+(@)`)
+
+// Redact replaces credentials in text that may hold a URL, a header or a
+// connection string.
+func Redact(text string) string {
+	return secrets.ReplaceAllString(strings.Join(strings.Fields(text), " "), "${1}${2}${3}[redacted]${4}")
+}

@@ -1,0 +1,99 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+)
+
+// How often activities heartbeat, by what they do, so that cancellation arrives
+// in seconds (contract §1).
+const (
+	WorkingHeartbeat = 2 * time.Second  // at most between two heartbeats of one that works
+	WaitingHeartbeat = 10 * time.Second // of one that only waits for its next poll
+)
+
+// errWorkerStopping is the cause of a context that ended since the worker stops.
+var errWorkerStopping = errors.New("worker stopping")
+
+// KeepAlive heartbeats with what checkpoint returns, at once and then every
+// interval, until the returned function is called, which returns when the last
+// heartbeat has been recorded. The context it returns ends when the activity is
+// cancelled, paused or timed out, and when its worker begins to stop; Interrupted
+// tells which. checkpoint is called from another goroutine; with nil the
+// heartbeats have no details.
+func KeepAlive(ctx context.Context, every time.Duration, checkpoint func() any) (context.Context, func()) {
+	alive, cancel := context.WithCancelCause(ctx)
+	beat := func() {
+		if checkpoint == nil {
+			activity.RecordHeartbeat(ctx)
+			return
+		}
+		activity.RecordHeartbeat(ctx, checkpoint())
+	}
+	var beating sync.WaitGroup
+	done := make(chan struct{})
+	beating.Add(1)
+	go func() {
+		defer beating.Done()
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		beat()
+		for {
+			select {
+			case <-tick.C:
+				beat()
+			case <-activity.GetWorkerStopChannel(ctx):
+				cancel(errWorkerStopping)
+				return
+			case <-ctx.Done():
+				cancel(context.Cause(ctx))
+				return
+			case <-done:
+				return
+			}
+		}
+	}()
+	return alive, sync.OnceFunc(func() {
+		close(done)
+		beating.Wait()
+		cancel(nil)
+	})
+}
+
+// Interrupted tells why a context of KeepAlive ended, as the error with which
+// the activity is to end, carrying its checkpoint (nil for none): WorkerStopping,
+// Temporal's CanceledError, or the context's own error. It returns nil while the
+// context goes on.
+func Interrupted(ctx context.Context, operation string, checkpoint any) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errWorkerStopping):
+		return Fail(TypeWorkerStopping, Failure{
+			ErrorDetails: ErrorDetails{Operation: operation},
+			Message:      "the worker is stopping",
+			Checkpoint:   checkpoint,
+		})
+	case errors.Is(cause, activity.ErrActivityPaused), errors.Is(cause, activity.ErrActivityReset):
+		// The server looks at "non-retryable" before "paused", so a paused
+		// attempt has to end with something that can be repeated.
+		return Fail(TypeUnavailable, Failure{
+			ErrorDetails: ErrorDetails{Operation: operation},
+			Message:      cause.Error(),
+			Checkpoint:   checkpoint,
+		})
+	case errors.Is(cause, context.DeadlineExceeded):
+		return cause
+	case checkpoint != nil:
+		return temporal.NewCanceledError(checkpoint)
+	default:
+		return temporal.NewCanceledError()
+	}
+}

@@ -1,0 +1,30 @@
+package workflows
+
+import "strings"
+
+// Workflow IDs that contract and tools rely on. Each has one function that makes
+// it; those that are taken apart have a twin here as well.
+
+// ThroughputID is the ID of the budget of a resource, such as
+// "dynamodb/eu-west-1/orders/read".
+func ThroughputID(resource string) string { return "throughput/" + resource }
+
+// ThroughputResource is the twin of ThroughputID.
+func ThroughputResource(id string) (resource string, ok bool) {
+	return strings.CutPrefix(id, "throughput/")
+}
+
+// ProducerID is the ID of the durable buffer in front of a stream.
+func ProducerID(stream string) string { return "producer/" + stream }
+
+// CountID is the ID of the counter that consumes the SQS queue of this URL. It
+// takes the queue's name, which is the URL's last element.
+func CountID(queueURL string) string {
+	return "count/" + queueURL[strings.LastIndex(queueURL, "/")+1:]
+}
+
+// ClaimID is the ID of the claimer of this name.
+func ClaimID(name string) string { return "claim/" + name }
+
+// ChildID is the ID of the child workflow that is try number try of a job.
+func ChildID(request, job, try string) string { return request + "/" + job + "/" + try }
