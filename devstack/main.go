@@ -1,0 +1,23 @@
+// Command devstack runs everything that Sluice needs on one machine, without
+// containers: a Temporal server with its Web UI, emulators of DynamoDB, Kinesis,
+// S3, SQS and Azure queues behind a guard that adds their limits, and a stand-in
+// for the service that delivers a stream to S3.
+package main
+
+import (
+	"github.com/alecthomas/kong"
+)
+
+type commands struct {
+	Up   upCommand   `cmd:"" default:"withargs" help:"Start the stack and run until SIGINT or SIGTERM (the default)."`
+	Down downCommand `cmd:"" help:"Stop the stack of a state directory."`
+	Kumo kumoCommand `cmd:"" hidden:"" help:"Serve S3 and SQS alone."`
+}
+
+func main() {
+	var c commands
+	k := kong.Parse(&c, kong.Name("devstack"),
+		kong.Description("Temporal, emulated AWS and Azure services, and real limits, on this machine."),
+		kong.UsageOnError())
+	k.FatalIfErrorf(k.Run())
+}
