@@ -1,0 +1,181 @@
+package throughput
+
+import (
+	"container/heap"
+	"time"
+)
+
+// Priorities is the number of priority classes; Temporal's 1 (highest) to 5.
+const Priorities = 5
+
+// DefaultPriority is Temporal's for who names none.
+const DefaultPriority = 3
+
+// Class is the index of a priority among the classes; what is out of range is
+// taken as the nearest, 0 as the default.
+func Class(priority int) int {
+	if priority == 0 {
+		priority = DefaultPriority
+	}
+	return min(max(priority, 1), Priorities) - 1
+}
+
+// An Entry is a call that waits in a Queue.
+type Entry[T any] struct {
+	Value   T
+	Class   int
+	Arrived time.Time // when it first asked; kept when it is put back
+	Cost    Milli
+	seq     uint64
+	index   int // in its class's heap; -1 when it does not wait
+}
+
+// before is the order in a class: first arrival, then the order in which they
+// were made, so that equal instants keep a stable order.
+func (e *Entry[T]) before(o *Entry[T]) bool {
+	if !e.Arrived.Equal(o.Arrived) {
+		return e.Arrived.Before(o.Arrived)
+	}
+	return e.seq < o.seq
+}
+
+// A Queue holds waiting calls by class, and within one by first arrival. The zero
+// value is empty.
+type Queue[T any] struct {
+	classes [Priorities]entries[T]
+	seq     uint64
+	cost    [Priorities]Milli
+}
+
+// Push puts a new entry in. One that was popped before goes back to its place.
+func (q *Queue[T]) Push(e *Entry[T]) {
+	if e.seq == 0 {
+		q.seq++
+		e.seq = q.seq
+	}
+	q.cost[e.Class] += e.Cost
+	heap.Push(&q.classes[e.Class], e)
+}
+
+// Head is the first entry of a class, or nil.
+func (q *Queue[T]) Head(class int) *Entry[T] {
+	if len(q.classes[class]) == 0 {
+		return nil
+	}
+	return q.classes[class][0]
+}
+
+// Remove takes an entry out; it reports whether it was in.
+func (q *Queue[T]) Remove(e *Entry[T]) bool {
+	c := q.classes[e.Class]
+	if e.seq == 0 || e.index < 0 || e.index >= len(c) || c[e.index] != e {
+		return false
+	}
+	heap.Remove(&q.classes[e.Class], e.index)
+	q.cost[e.Class] -= e.Cost
+	return true
+}
+
+// Len is the number of waiting entries.
+func (q *Queue[T]) Len() (n int) {
+	for _, c := range q.classes {
+		n += len(c)
+	}
+	return n
+}
+
+// Cost is what the waiting entries of a class cost together.
+func (q *Queue[T]) Cost(class int) Milli { return q.cost[class] }
+
+// Ahead is what waits in front of a call of this class: all of the classes above
+// it and what of its own arrived before it.
+func (q *Queue[T]) Ahead(class int, arrived time.Time) (ahead Milli) {
+	for c := range class {
+		ahead += q.cost[c]
+	}
+	for _, e := range q.classes[class] {
+		if !e.Arrived.After(arrived) {
+			ahead += e.Cost
+		}
+	}
+	return ahead
+}
+
+// Oldest is the first arrival among all that wait, or the zero time.
+func (q *Queue[T]) Oldest() (oldest time.Time) {
+	for _, c := range q.classes {
+		if len(c) > 0 && (oldest.IsZero() || c[0].Arrived.Before(oldest)) {
+			oldest = c[0].Arrived
+		}
+	}
+	return oldest
+}
+
+// entries is the heap of one class.
+type entries[T any] []*Entry[T]
+
+func (h entries[T]) Len() int           { return len(h) }
+func (h entries[T]) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h entries[T]) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *entries[T]) Push(x any) {
+	e, _ := x.(*Entry[T])
+	e.index = len(*h)
+	*h = append(*h, e)
+}
+
+func (h *entries[T]) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	e.index = -1
+	return e
+}
+
+// Turns decides which class is next, so that the higher one is served first but
+// the lower ones still move: at every class a tenth is kept for those below it,
+// which is the share that Shares keeps among workers. The zero value is ready.
+type Turns struct {
+	owed [Priorities]Milli // served by a class while a lower one waited
+}
+
+// keep is how many parts a class takes for one of the classes below it.
+const keep = 9
+
+// Next picks among the classes that wait, given what each one's first call
+// costs; -1 when none waits (cost 0).
+func (t *Turns) Next(first [Priorities]Milli) int {
+	pick := -1
+	for class := Priorities - 1; class >= 0; class-- {
+		if first[class] == 0 {
+			continue
+		}
+		if pick < 0 || t.owed[class] < keep*first[pick] {
+			pick = class
+		}
+	}
+	return pick
+}
+
+// Served records that a call of class went out at this cost while those of first
+// waited.
+func (t *Turns) Served(class int, cost Milli, first [Priorities]Milli) {
+	below := false
+	for c := class + 1; c < Priorities; c++ {
+		below = below || first[c] > 0
+	}
+	if below {
+		t.owed[class] += cost
+	} else {
+		t.owed[class] = 0
+	}
+	for c := range class {
+		if first[c] > 0 {
+			t.owed[c] = max(t.owed[c]-keep*cost, 0)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package throughput
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// A Request is what the throttle has to know about a call before it is sent.
+type Request struct {
+	Operation
+	Tables     []string // names, sorted; empty for ListTables
+	Index      string   // of Query and Scan
+	Repeatable bool     // sending it twice has the effect of sending it once
+	Token      bool     // a transaction that brings its own ClientRequestToken
+	Capacity   string   // ReturnConsumedCapacity as the caller wrote it
+
+	sizes map[string]Milli // by table: what the request's own size says it costs
+	shape string           // what calls like this one have in common
+}
+
+// Target is what errors and logs name: the tables, else nothing.
+func (r Request) Target() string {
+	target := ""
+	for i, table := range r.Tables {
+		if i > 0 {
+			target += ","
+		}
+		target += table
+	}
+	return target
+}
+
+// fields are those of all operations that matter here. Names and values that
+// are wrong are left to the service, which knows best what to say about them.
+type fields struct {
+	TableName              string
+	IndexName              string
+	ConsistentRead         bool
+	Limit                  int64
+	Item                   json.RawMessage
+	ConditionExpression    *string
+	Expected               json.RawMessage
+	ReturnValues           string
+	ReturnConsumedCapacity string
+	ClientRequestToken     string
+	RequestItems           map[string]json.RawMessage
+	TransactItems          []map[string]transactItem
+	ExpressionValues       json.RawMessage `json:"ExpressionAttributeValues"`
+}
+
+type transactItem struct {
+	TableName string
+	Item      json.RawMessage
+}
+
+// ParseRequest reads the document of a call.
+func ParseRequest(operation string, document []byte) (Request, error) {
+	op, ok := OperationNamed(operation)
+	if !ok {
+		return Request{}, fmt.Errorf("no operation %q", operation)
+	}
+	var f fields
+	if err := unmarshalLoosely(document, &f); err != nil {
+		return Request{}, err
+	}
+	r := Request{
+		Operation: op,
+		Index:     f.IndexName,
+		Token:     f.ClientRequestToken != "",
+		Capacity:  f.ReturnConsumedCapacity,
+		sizes:     map[string]Milli{},
+	}
+	r.Repeatable = repeatable(op, f)
+	switch {
+	case op.Control:
+		if f.TableName != "" {
+			r.Tables = []string{TableName(f.TableName)}
+		}
+		r.shape = op.Name
+		return r, nil
+	case op.Name == "BatchGetItem":
+		for table, keys := range f.RequestItems {
+			r.sizes[TableName(table)] += batchReads(keys)
+		}
+	case op.Name == "BatchWriteItem":
+		for table, writes := range f.RequestItems {
+			r.sizes[TableName(table)] += batchWrites(writes)
+		}
+	case op.Transact:
+		for _, item := range f.TransactItems {
+			for _, action := range item {
+				r.sizes[TableName(action.TableName)] += 2 * writeUnits(action.Item)
+			}
+		}
+	case f.TableName == "":
+		return Request{}, fmt.Errorf("TableName: required")
+	default:
+		r.sizes[TableName(f.TableName)] = single(op, f)
+	}
+	delete(r.sizes, "")
+	if len(r.sizes) == 0 {
+		return Request{}, fmt.Errorf("names no table")
+	}
+	r.Tables = slices.Sorted(maps.Keys(r.sizes))
+	r.shape = fmt.Sprint(op.Name, " ", f.IndexName, " ", f.ConsistentRead, " ", f.Limit)
+	return r, nil
+}
+
+// unmarshalLoosely reads what it can: a field of another type than expected is
+// for the service to refuse.
+func unmarshalLoosely(document []byte, f *fields) error {
+	if len(document) == 0 {
+		return fmt.Errorf("an empty document where a JSON object is expected")
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(document, &object); err != nil {
+		return fmt.Errorf("not a JSON object: %v", err)
+	}
+	if object == nil {
+		return fmt.Errorf("null where a JSON object is expected")
+	}
+	if err := json.Unmarshal(document, f); err == nil {
+		return nil
+	}
+	for name, value := range object {
+		one, err := json.Marshal(map[string]json.RawMessage{name: value})
+		if err == nil {
+			_ = json.Unmarshal(one, f) //nolint:errcheck // the service tells
+		}
+	}
+	return nil
+}
+
+// repeatable holds contract §3: reads; puts and deletes without condition and
+// without ReturnValues; batch writes. A transaction is repeatable by its token,
+// which is the caller's to add.
+func repeatable(op Operation, f fields) bool {
+	if op.Direction == Read {
+		return true
+	}
+	switch op.Name {
+	case "PutItem", "DeleteItem":
+		return f.ConditionExpression == nil && absent(f.Expected) && (f.ReturnValues == "" || f.ReturnValues == "NONE")
+	case "BatchWriteItem":
+		return true
+	default:
+		return false
+	}
+}
+
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// single is what the size of a one-item call says it costs; reads are not known
+// by their request, but a page of a scan may be a whole mebibyte.
+func single(op Operation, f fields) Milli {
+	half := Unit / 2
+	if f.ConsistentRead {
+		half = Unit
+	}
+	switch op.Name {
+	case "GetItem":
+		return half
+	case "Query", "Scan":
+		if f.Limit > 0 {
+			return min(half*Milli(f.Limit), pageUnits*half)
+		}
+		if op.Name == "Scan" {
+			return pageUnits * half
+		}
+		return half
+	case "UpdateItem":
+		return writeUnits(f.ExpressionValues)
+	default:
+		return writeUnits(f.Item)
+	}
+}
+
+// pageUnits are the 4-KiB blocks of a page, which ends at 1 MiB.
+const pageUnits = 256
+
+func batchReads(raw json.RawMessage) Milli {
+	var keys struct {
+		Keys           []json.RawMessage
+		ConsistentRead bool
+	}
+	_ = json.Unmarshal(raw, &keys) //nolint:errcheck // the service tells
+	each := Unit / 2
+	if keys.ConsistentRead {
+		each = Unit
+	}
+	return each * max(Milli(len(keys.Keys)), 1)
+}
+
+func batchWrites(raw json.RawMessage) (units Milli) {
+	var writes []map[string]struct{ Item json.RawMessage }
+	_ = json.Unmarshal(raw, &writes) //nolint:errcheck // the service tells
+	for _, write := range writes {
+		units += writeUnits(write["PutRequest"].Item)
+	}
+	return max(units, Unit)
+}
+
+// writeUnits is what writing an item of this size costs: a unit for each KiB
+// begun, at least one.
+func writeUnits(item json.RawMessage) Milli {
+	return max(1, (ItemSize(item)+1023)/1024) * Unit
+}
