@@ -44,3 +44,8 @@ func (a *attributes) set(ctx workflow.Context, state, kind, target string) error
 	}
 	return workflow.UpsertTypedSearchAttributes(ctx, updates...)
 }
+
+// AttributeNames lists the search attributes that have to be registered.
+func AttributeNames() []string {
+	return []string{AttributeState.GetName(), AttributeType.GetName(), AttributeTarget.GetName()}
+}

@@ -1,0 +1,44 @@
+package connect
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+// connectionsPerHost keeps enough connections for a worker's parallel calls to
+// one endpoint; the transport's own default of 10 would close and reopen them.
+const connectionsPerHost = 256
+
+// AWS loads the SDK's default chain: environment, profile files, instance role.
+func AWS(ctx context.Context) (aws.Config, error) {
+	// A plain *http.Client would be refused where AWS_CA_BUNDLE is set.
+	transport := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.MaxIdleConns = 2 * connectionsPerHost
+		t.MaxIdleConnsPerHost = connectionsPerHost
+		t.ResponseHeaderTimeout = time.Minute
+	})
+	c, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(transport))
+	if err != nil {
+		return c, fmt.Errorf("AWS configuration: %w", err)
+	}
+	return c, nil
+}
+
+// S3 makes the S3 client. A custom endpoint gets path-style addresses, since
+// emulators have no DNS names for buckets.
+func S3(c aws.Config) *s3.Client {
+	return s3.NewFromConfig(c, func(o *s3.Options) {
+		o.UsePathStyle = o.BaseEndpoint != nil
+	})
+}
+
+// SQS makes the SQS client.
+func SQS(c aws.Config) *sqs.Client { return sqs.NewFromConfig(c) }

@@ -1,0 +1,17 @@
+package connect
+
+// Config is what every program of Sluice takes, by flag or environment. kong
+// reads the tags.
+type Config struct {
+	TaskQueue     string `help:"Task queue of workflows and activities." env:"SLUICE_TASK_QUEUE" default:"sluice"`
+	LogLevel      string `help:"Least level of log lines: debug, info, warn or error." env:"SLUICE_LOG_LEVEL" default:"info" enum:"debug,info,warn,error"`
+	LogFormat     string `help:"Form of log lines: console or json." env:"SLUICE_LOG_FORMAT" default:"console" enum:"console,json"`
+	EncryptionKey string `help:"Key that encrypts all payloads in Temporal: 32 bytes in base64 (AES-256-GCM). Worker, starter and codec server need the same." env:"SLUICE_ENCRYPTION_KEY" placeholder:"BASE64"`
+	PayloadBucket string `help:"S3 bucket for payloads over 256 KiB; without it those beyond Temporal's limit are refused." env:"SLUICE_PAYLOAD_BUCKET" placeholder:"BUCKET"`
+}
+
+// AzureConfig is the access to Azure queues, one of the two.
+type AzureConfig struct {
+	ConnectionString string `help:"Connection string of the storage account whose queues are claimed from." env:"AZURE_STORAGE_CONNECTION_STRING" placeholder:"STRING"`
+	QueueURL         string `help:"Queue service URL, used with the default Azure credential." env:"AZURE_STORAGE_QUEUE_URL" placeholder:"URL"`
+}

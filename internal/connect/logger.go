@@ -1,0 +1,50 @@
+package connect
+
+import (
+	"fmt"
+	"io"
+
+	"go.temporal.io/sdk/log"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// Logger makes the program's logger in the level and format of the
+// configuration, writing to w.
+func Logger(c Config, w io.Writer) (*zap.Logger, error) {
+	level, err := zapcore.ParseLevel(c.LogLevel)
+	if err != nil {
+		return nil, fmt.Errorf("log level: %w", err)
+	}
+	var encoder zapcore.Encoder
+	switch c.LogFormat {
+	case "json":
+		config := zap.NewProductionEncoderConfig()
+		config.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+		encoder = zapcore.NewJSONEncoder(config)
+	case "console":
+		config := zap.NewDevelopmentEncoderConfig()
+		config.EncodeTime = zapcore.ISO8601TimeEncoder
+		encoder = zapcore.NewConsoleEncoder(config)
+	default:
+		return nil, fmt.Errorf("log format %q: console or json", c.LogFormat)
+	}
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level)), nil
+}
+
+// TemporalLogger is l as the Temporal SDK takes it.
+func TemporalLogger(l *zap.Logger) log.Logger {
+	return sugared{l.WithOptions(zap.AddCallerSkip(1)).Sugar()}
+}
+
+type sugared struct{ *zap.SugaredLogger }
+
+func (s sugared) Debug(msg string, keyvals ...any) { s.Debugw(msg, keyvals...) }
+func (s sugared) Info(msg string, keyvals ...any)  { s.Infow(msg, keyvals...) }
+func (s sugared) Warn(msg string, keyvals ...any)  { s.Warnw(msg, keyvals...) }
+func (s sugared) Error(msg string, keyvals ...any) { s.Errorw(msg, keyvals...) }
+
+// With gives the SDK its own lines with fields that stay.
+func (s sugared) With(keyvals ...any) log.Logger {
+	return sugared{s.SugaredLogger.With(keyvals...)}
+}

@@ -1,0 +1,64 @@
+package connect
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+	"go.uber.org/zap"
+
+	"sluice/activities"
+)
+
+// DataConverter is Temporal's, with payloads encrypted when there is a key.
+func DataConverter(c Config) (converter.DataConverter, error) {
+	if c.EncryptionKey == "" {
+		return converter.GetDefaultDataConverter(), nil
+	}
+	codec, err := Encryption(c.EncryptionKey)
+	if err != nil {
+		return nil, err
+	}
+	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec), nil
+}
+
+// TemporalOptions are the options of every client and worker of Sluice: address,
+// namespace and credentials from TEMPORAL_* and the profile file, our data
+// converter, headers and logger. store is used only with a PayloadBucket.
+func TemporalOptions(c Config, store *s3.Client, logger *zap.Logger) (client.Options, error) {
+	options, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return options, fmt.Errorf("Temporal configuration: %w", err)
+	}
+	options.DataConverter, err = DataConverter(c)
+	if err != nil {
+		return options, err
+	}
+	if c.EncryptionKey != "" {
+		options.FailureConverter = encryptedFailures(options.DataConverter)
+	}
+	options.ExternalStorage = externalStorage(c.PayloadBucket, store)
+	options.ContextPropagators = []workflow.ContextPropagator{activities.ContextPropagator(options.DataConverter)}
+	options.Logger = TemporalLogger(logger)
+	return options, nil
+}
+
+// Dial connects to Temporal and fails when it can't be reached.
+func Dial(ctx context.Context, options client.Options) (client.Client, error) {
+	c, err := client.DialContext(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("Temporal at %s: %w", addressOf(options), err)
+	}
+	return c, nil
+}
+
+func addressOf(options client.Options) string {
+	if options.HostPort == "" {
+		return client.DefaultHostPort
+	}
+	return options.HostPort
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"go.temporal.io/sdk/client"
+	"go.uber.org/zap"
+
+	"sluice/internal/connect"
+)
+
+// clients are the connections to the outside, made once.
+type clients struct {
+	temporal  client.Client
+	namespace string
+	aws       aws.Config
+	s3        *s3.Client
+	sqs       *sqs.Client
+	azure     *azqueue.ServiceClient // nil without access to Azure queues
+}
+
+func dial(ctx context.Context, c config, metrics client.MetricsHandler, logger *zap.Logger) (*clients, error) {
+	awsConfig, err := connect.AWS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made := &clients{aws: awsConfig, s3: connect.S3(awsConfig), sqs: connect.SQS(awsConfig)}
+	made.azure, err = connect.AzureQueues(c.Azure)
+	switch {
+	case errors.Is(err, connect.ErrNoAzure):
+		logger.Info("no access to Azure queues configured: claiming from queues is off")
+	case err != nil:
+		return nil, err
+	}
+	options, err := connect.TemporalOptions(c.Config, made.s3, logger)
+	if err != nil {
+		return nil, err
+	}
+	options.MetricsHandler = metrics
+	made.namespace = namespaceOf(options)
+	made.temporal, err = connect.Dial(ctx, options)
+	return made, err
+}

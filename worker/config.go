@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"sluice/internal/connect"
+)
+
+// config is all that the worker can be told, by flag or environment variable.
+// kong reads the tags, --help prints them, and Validate reports every fault at
+// once.
+type config struct {
+	connect.Config
+	Azure connect.AzureConfig `embed:"" prefix:"azure-storage-"`
+
+	MetricsAddress string        `help:"Address (host:port) that serves /metrics, /healthz and /readyz; empty serves none." env:"SLUICE_METRICS_ADDRESS" placeholder:"HOST:PORT"`
+	Deployment     string        `help:"Worker deployment name; with it the worker takes part in worker versioning." env:"SLUICE_DEPLOYMENT"`
+	BuildID        string        `help:"Build ID within the deployment." env:"SLUICE_BUILD_ID"`
+	StopTimeout    time.Duration `help:"How long running activities may take to leave a checkpoint after SIGTERM." env:"SLUICE_STOP_TIMEOUT" default:"30s"`
+	SkipSetupCheck bool          `help:"Start although the search attributes are not registered." env:"SLUICE_SKIP_SETUP_CHECK"`
+	SuspendOnStop  bool          `help:"On SIGTERM, first suspend the requests whose jobs run here." env:"SLUICE_SUSPEND_ON_STOP"`
+
+	ThroughputScope  string   `help:"Put in front of the region in the IDs of throughput budgets, where one namespace serves several accounts or endpoints." env:"SLUICE_THROUGHPUT_SCOPE"`
+	HTTPAllow        []string `help:"Origins (https://host[:port]) that HTTP.Call and a quiescence's http actions may call." env:"SLUICE_HTTP_ALLOW" placeholder:"ORIGIN"`
+	TaskServiceURL   string   `help:"Origin of the task service to which the bearer token is sent." env:"SLUICE_TASK_SERVICE_URL" placeholder:"URL"`
+	TaskServiceToken string   `help:"Bearer token for the task service." env:"SLUICE_TASK_SERVICE_TOKEN" placeholder:"TOKEN"`
+
+	Kinesis kinesisConfig `embed:"" prefix:"kinesis-"`
+}
+
+// kinesisConfig sizes the worker's producers, one a stream.
+type kinesisConfig struct {
+	BatchSize      int           `help:"Records in a PutRecords request, 1 to 500." env:"SLUICE_KINESIS_BATCH_SIZE" default:"500"`
+	RequestBytes   int           `help:"Bytes of keys and data in a request, up to 10 MiB." env:"SLUICE_KINESIS_REQUEST_BYTES" default:"5242880"`
+	RecordBytes    int           `help:"Bytes of key and data of a record, up to 10 MiB where the stream allows it." env:"SLUICE_KINESIS_RECORD_BYTES" default:"1048576"`
+	FlushInterval  time.Duration `help:"Longest wait of a record for company; 0 or at least 50ms." env:"SLUICE_KINESIS_FLUSH_INTERVAL" default:"100ms"`
+	BufferSize     int           `help:"Records that wait or are in flight, by stream." env:"SLUICE_KINESIS_BUFFER_SIZE" default:"10000"`
+	BufferBytes    int           `help:"Bytes that wait or are in flight, by stream." env:"SLUICE_KINESIS_BUFFER_BYTES" default:"67108864"`
+	MaxConnections int           `help:"Requests in flight, by stream." env:"SLUICE_KINESIS_MAX_CONNECTIONS" default:"8"`
+}
+
+const mebibyte = 1 << 20
+
+// Validate reports all faults of the configuration; kong calls it.
+func (c *config) Validate() error {
+	var faults []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	check(c.TaskQueue != "", "SLUICE_TASK_QUEUE: must not be empty")
+	check(c.StopTimeout >= 0, "SLUICE_STOP_TIMEOUT: must not be negative")
+	check((c.Deployment == "") == (c.BuildID == ""), "SLUICE_DEPLOYMENT and SLUICE_BUILD_ID go together")
+	if c.EncryptionKey != "" {
+		if _, err := connect.Encryption(c.EncryptionKey); err != nil {
+			faults = append(faults, fmt.Errorf("SLUICE_ENCRYPTION_KEY: %w", err))
+		}
+	}
+	for _, origin := range c.HTTPAllow {
+		check(isOrigin(origin), "SLUICE_HTTP_ALLOW: %q is not an origin such as https://example.com", origin)
+	}
+	check(c.TaskServiceToken == "" || isOrigin(c.TaskServiceURL), "SLUICE_TASK_SERVICE_TOKEN: needs SLUICE_TASK_SERVICE_URL, the origin it is sent to")
+
+	k := c.Kinesis
+	check(k.BatchSize >= 1 && k.BatchSize <= 500, "SLUICE_KINESIS_BATCH_SIZE: must be between 1 and 500, not %d", k.BatchSize)
+	check(k.RequestBytes >= 1 && k.RequestBytes <= 10*mebibyte, "SLUICE_KINESIS_REQUEST_BYTES: must be between 1 and 10 MiB, not %d", k.RequestBytes)
+	check(k.RecordBytes >= 1 && k.RecordBytes <= 10*mebibyte, "SLUICE_KINESIS_RECORD_BYTES: must be between 1 and 10 MiB, not %d", k.RecordBytes)
+	check(k.FlushInterval == 0 || k.FlushInterval >= 50*time.Millisecond, "SLUICE_KINESIS_FLUSH_INTERVAL: must be 0 or at least 50ms, not %s", k.FlushInterval)
+	check(k.BufferSize >= 1, "SLUICE_KINESIS_BUFFER_SIZE: must be at least 1, not %d", k.BufferSize)
+	check(k.FlushInterval != 0 || k.BufferSize >= k.BatchSize, "SLUICE_KINESIS_BUFFER_SIZE: %d is below the batch size of %d, and without a flush interval a batch would wait for ever", k.BufferSize, k.BatchSize)
+	check(k.BufferBytes >= k.RecordBytes, "SLUICE_KINESIS_BUFFER_BYTES: must hold a record of SLUICE_KINESIS_RECORD_BYTES, not %d", k.BufferBytes)
+	check(k.MaxConnections >= 1, "SLUICE_KINESIS_MAX_CONNECTIONS: must be at least 1, not %d", k.MaxConnections)
+	return errors.Join(faults...)
+}
+
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
+		strings.Trim(u.Path, "/") == "" && u.RawQuery == ""
+}
+
+// httpCredentials picks SLUICE_HTTP_AUTH_<NAME> out of the environment: the
+// Authorization headers that a document may name in lower case.
+func httpCredentials(environ []string) map[string]string {
+	credentials := map[string]string{}
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if name, ok := strings.CutPrefix(name, "SLUICE_HTTP_AUTH_"); ok && name != "" {
+			credentials[strings.ToLower(name)] = value
+		}
+	}
+	return credentials
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	promclient "github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/opentelemetry"
+)
+
+// health serves /metrics, /healthz and /readyz.
+type health struct {
+	ready    atomic.Bool
+	registry *promclient.Registry
+	server   *http.Server
+}
+
+// newHealth makes the metrics handler for the SDK and our activities alike.
+func newHealth() (*health, client.MetricsHandler, error) {
+	h := &health{registry: promclient.NewRegistry()}
+	exporter, err := prometheus.New(prometheus.WithRegisterer(h.registry), prometheus.WithoutScopeInfo())
+	if err != nil {
+		return nil, nil, err
+	}
+	meter := metric.NewMeterProvider(metric.WithReader(exporter)).Meter("sluice")
+	return h, opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{Meter: meter}), nil
+}
+
+// serve listens on address; "" listens nowhere.
+func (h *health) serve(address string) error {
+	if address == "" {
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(h.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !h.ready.Load() {
+			http.Error(w, "not polling", http.StatusServiceUnavailable)
+		}
+	})
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := h.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			h.ready.Store(false)
+		}
+	}()
+	return nil
+}
+
+func (h *health) close(ctx context.Context) error {
+	if h.server == nil {
+		return nil
+	}
+	return h.server.Shutdown(ctx)
+}

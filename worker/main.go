@@ -1,0 +1,106 @@
+// Command worker runs Sluice's workflows and activities. It builds the clients
+// from flags and environment, checks that the namespace is set up, works until
+// SIGTERM or SIGINT, and then has running activities leave their checkpoints.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	"go.temporal.io/sdk/client"
+	"go.uber.org/zap"
+
+	"sluice/internal/connect"
+)
+
+func main() {
+	var c config
+	kong.Parse(&c,
+		kong.Name("worker"),
+		kong.Description("Runs Sluice's workflows and activities. Temporal is found by the standard TEMPORAL_* variables and profile file, AWS by the SDK's default chain."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(exitUsage),
+	)
+	logger, err := connect.Logger(c.Config, os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(2)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	if err := run(context.Background(), c, logger, signals); err != nil {
+		logger.Error("worker ended", zap.Error(err))
+		os.Exit(1)
+	}
+}
+
+// exitUsage makes every refusal of flags and environment the exit status 2.
+func exitUsage(code int) {
+	if code != 0 {
+		code = 2
+	}
+	os.Exit(code)
+}
+
+// errSecondSignal ends the program at once.
+var errSecondSignal = errors.New("second signal: ended without waiting for activities")
+
+// run works until the first signal; it returns when running activities have
+// ended, at the latest after the stop timeout, or on a second signal.
+func run(ctx context.Context, c config, logger *zap.Logger, signals <-chan os.Signal) error {
+	health, metrics, err := newHealth()
+	if err != nil {
+		return err
+	}
+	if err := health.serve(c.MetricsAddress); err != nil {
+		return fmt.Errorf("SLUICE_METRICS_ADDRESS: %w", err)
+	}
+	clients, err := dial(ctx, c, metrics, logger)
+	if err != nil {
+		return err
+	}
+	defer clients.temporal.Close()
+	if !c.SkipSetupCheck {
+		if err := checkSetup(ctx, clients.temporal, clients.namespace); err != nil {
+			return err
+		}
+	}
+	service, err := newService(c, clients, metrics, logger)
+	if err != nil {
+		return err
+	}
+	if err := service.start(); err != nil {
+		return err
+	}
+	health.ready.Store(true)
+	logger.Info("worker ready", zap.String("taskQueue", c.TaskQueue), zap.String("namespace", clients.namespace))
+
+	received := <-signals
+	health.ready.Store(false)
+	logger.Info("worker stopping", zap.String("signal", received.String()), zap.Duration("stopTimeout", c.StopTimeout))
+	stopped := make(chan struct{})
+	go func() {
+		service.stop(ctx)
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+		logger.Info("worker stopped")
+		return health.close(ctx)
+	case <-signals:
+		return errSecondSignal
+	}
+}
+
+// namespaceOf is the namespace that the options lead to.
+func namespaceOf(o client.Options) string {
+	if o.Namespace == "" {
+		return client.DefaultNamespace
+	}
+	return o.Namespace
+}

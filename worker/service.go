@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"go.uber.org/zap"
+
+	"sluice/activities"
+	"sluice/workflows"
+)
+
+// heartbeatThrottle is how long the SDK may hold back a heartbeat. Cancellation
+// travels in the answers to heartbeats, so it bounds how late it arrives.
+const heartbeatThrottle = time.Second
+
+// service is the running worker with what has to be stopped around it.
+type service struct {
+	worker worker.Worker
+	before []func(context.Context) // run in order before the worker stops
+	after  []func(context.Context) // run in order when its activities have ended
+}
+
+// newService wires the activities to their clients and registers everything.
+func newService(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) (*service, error) {
+	s := &service{worker: worker.New(made.temporal, c.TaskQueue, workerOptions(c))}
+	workflows.Register(s.worker)
+	systems, err := s.systems(c, made, metrics, logger)
+	if err != nil {
+		return nil, err
+	}
+	activities.Register(s.worker, systems...)
+	return s, nil
+}
+
+// systems builds the activities of each system on the outside.
+func (s *service) systems(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) ([]activities.System, error) {
+	return nil, nil
+}
+
+func workerOptions(c config) worker.Options {
+	options := worker.Options{
+		WorkerStopTimeout:                c.StopTimeout,
+		MaxHeartbeatThrottleInterval:     heartbeatThrottle,
+		DefaultHeartbeatThrottleInterval: heartbeatThrottle,
+	}
+	if c.Deployment != "" {
+		options.DeploymentOptions = worker.DeploymentOptions{
+			UseVersioning:             true,
+			Version:                   worker.WorkerDeploymentVersion{DeploymentName: c.Deployment, BuildID: c.BuildID},
+			DefaultVersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,
+		}
+	}
+	return options
+}
+
+func (s *service) start() error { return s.worker.Start() }
+
+func (s *service) stop(ctx context.Context) {
+	for _, f := range s.before {
+		f(ctx)
+	}
+	s.worker.Stop()
+	for _, f := range s.after {
+		f(ctx)
+	}
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"sluice/workflows"
+)
+
+// checkSetup fails when a search attribute is missing: an upsert of an unknown
+// one fails the workflow task again and again, which nobody would see.
+func checkSetup(ctx context.Context, c client.Client, namespace string) error {
+	found, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("look up search attributes: %w", err)
+	}
+	var missing []string
+	for _, name := range workflows.AttributeNames() {
+		if found.GetCustomAttributes()[name] != enumspb.INDEXED_VALUE_TYPE_KEYWORD {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("search attributes of type Keyword are missing in namespace %s: %s; run `go run ./starter setup`, or set SLUICE_SKIP_SETUP_CHECK=true",
+			namespace, strings.Join(missing, ", "))
+	}
+	return nil
+}
