@@ -1,0 +1,59 @@
+package taskclaim
+
+import "time"
+
+// Margin is how long before a claim runs out work under it must have stopped:
+// after takenUntil the service may give the task to somebody else.
+const Margin = 30 * time.Second
+
+// A Lease is a claim for a time, in the clock of whoever holds the Lease.
+type Lease struct {
+	TakenAt    time.Time `json:"takenAt"`
+	TakenUntil time.Time `json:"takenUntil"`
+}
+
+// Local turns the service's takenUntil into the clock of the caller, who sent
+// the request at sent, had its answer at received, and read date in the answer's
+// Date header (zero where there is none: clocks are taken as equal). The header
+// is in whole seconds and as old as the answer's way, so the service's clock may
+// be ahead of it by a second and the round trip; the lease is taken as ending so
+// much earlier, since stopping too late is the fault that hurts.
+func Local(takenUntil, date, sent, received time.Time) Lease {
+	if date.IsZero() {
+		return Lease{TakenAt: received, TakenUntil: takenUntil}
+	}
+	left := takenUntil.Sub(date) - time.Second
+	return Lease{TakenAt: received, TakenUntil: sent.Add(left)}
+}
+
+// ReclaimAt is when to renew: before ahead of the end, but not before half of
+// the claim's time is over, so that short claims are not renewed all the time.
+// random in [0, 1) moves it up to a tenth of the remaining time ahead, which
+// spreads tasks that were claimed together.
+func (l Lease) ReclaimAt(before time.Duration, random float64) time.Time {
+	whole := l.TakenUntil.Sub(l.TakenAt)
+	half := l.TakenAt.Add(whole / 2)
+	at := l.TakenUntil.Add(-before)
+	if at.Before(half) {
+		return half
+	}
+	jitter := time.Duration(random * float64(at.Sub(half)) / 10)
+	return at.Add(-jitter)
+}
+
+// StopAt is when unreclaimed work is cancelled: Margin before the end. Of a claim
+// shorter than four margins three quarters are used, since else its renewal,
+// which is due at half, would have no time.
+func (l Lease) StopAt() time.Time {
+	whole := l.TakenUntil.Sub(l.TakenAt)
+	return l.TakenAt.Add(max(whole-Margin, whole/4*3))
+}
+
+// Renew returns the lease after the service answered a reclaim; it never ends
+// earlier than before.
+func (l Lease) Renew(next Lease) Lease {
+	if next.TakenUntil.Before(l.TakenUntil) {
+		next.TakenUntil = l.TakenUntil
+	}
+	return next
+}
