@@ -130,7 +130,9 @@ func (g *Guard) Inject(t testing.TB, fault Fault) string {
 		ID string `json:"id"`
 	}
 	g.call(t, http.MethodPost, "/faults", fault, &added)
-	t.Cleanup(func() { _ = g.do(context.Background(), http.MethodDelete, "/faults?id="+url.QueryEscape(added.ID), nil, nil) })
+	t.Cleanup(func() {
+		_ = g.do(context.Background(), http.MethodDelete, "/faults?id="+url.QueryEscape(added.ID), nil, nil)
+	})
 	return added.ID
 }
 
