@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"sluice/internal/connect"
+)
+
+// app is one call of the program: its streams, its settings, and the client,
+// which is made when a command first needs it.
+type app struct {
+	ctx            context.Context
+	cli            cli
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	connected client.Client
+	namespace string
+}
+
+func newApp(ctx context.Context, c cli, stdin io.Reader, stdout, stderr io.Writer) *app {
+	return &app{ctx: ctx, cli: c, stdin: stdin, stdout: stdout, stderr: stderr}
+}
+
+// temporal returns the client.
+func (a *app) temporal() (client.Client, error) {
+	if a.connected != nil {
+		return a.connected, nil
+	}
+	quiet := a.cli.Config
+	quiet.LogLevel = "warn" // the SDK's start-up lines are nothing for a person
+	logger, err := connect.Logger(quiet, a.stderr)
+	if err != nil {
+		return nil, err
+	}
+	awsConfig, err := connect.AWS(a.ctx)
+	if err != nil {
+		return nil, err
+	}
+	options, err := connect.TemporalOptions(a.cli.Config, connect.S3(awsConfig), logger)
+	if err != nil {
+		return nil, err
+	}
+	if a.namespace = options.Namespace; a.namespace == "" {
+		a.namespace = client.DefaultNamespace
+	}
+	a.connected, err = connect.Dial(a.ctx, options)
+	return a.connected, err
+}
+
+func (a *app) close() {
+	if a.connected != nil {
+		a.connected.Close()
+	}
+}
+
+// result writes the command's result, the only thing on standard output.
+func (a *app) result(v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.stdout, string(raw))
+	return err
+}
+
+// note writes a line for the person.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.stderr, format+"\n", args...)
+}
+
+// link is the run's page in the Web UI.
+func (a *app) link(workflowID, runID string) string {
+	return fmt.Sprintf("%s/namespaces/%s/workflows/%s/%s/history", strings.TrimRight(a.cli.UIAddress, "/"),
+		url.PathEscape(a.namespace), url.PathEscape(workflowID), url.PathEscape(runID))
+}
+
+// describe is what a person reads of an error: our type and message without the
+// SDK's wrapping, and for the server's errors what to do.
+func describe(err error) string {
+	var application *temporal.ApplicationError
+	var notFound *serviceerror.NotFound
+	var terminated *temporal.TerminatedError
+	var canceled *temporal.CanceledError
+	var timeout *temporal.TimeoutError
+	switch {
+	case errors.As(err, &application):
+		return application.Type() + ": " + application.Message()
+	case errors.As(err, &notFound):
+		return "not found: " + notFound.Message
+	case errors.As(err, &terminated):
+		return "the workflow was terminated"
+	case errors.As(err, &canceled):
+		return "the workflow was canceled"
+	case errors.As(err, &timeout):
+		return "timed out: " + timeout.Error()
+	default:
+		return err.Error()
+	}
+}

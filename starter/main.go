@@ -1,0 +1,99 @@
+// Command starter starts Sluice's workflows and talks to them. Each command
+// group has a file of its own; what they share is in app.go (the program),
+// input.go (documents), run.go (starting and waiting), message.go (updates,
+// queries) and printcli.go (the same by the temporal command).
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"sluice/internal/connect"
+)
+
+// cli is the command line. A group is a struct in the file of its name.
+type cli struct {
+	connect.Config
+	UIAddress string `help:"Address of Temporal's Web UI, for links." env:"SLUICE_UI_ADDRESS" default:"http://localhost:8233"`
+	PrintCLI  bool   `name:"print-cli" help:"Show on standard error the temporal command that does the same."`
+
+	Setup       setupCmd       `cmd:"" help:"Register the search attributes; safe to repeat."`
+	History     historyCmd     `cmd:"" help:"Export histories for replay tests."`
+	CodecServer codecServerCmd `cmd:"" help:"Serve the decoding of encrypted payloads to the Web UI."`
+}
+
+func main() {
+	var c cli
+	parser := kong.Must(&c,
+		kong.Name("starter"),
+		kong.Description("Starts Sluice's workflows and talks to them. The result is JSON on standard output; all else goes to standard error. Exit status: 0 done, 1 failed, 2 usage, 3 still alive."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.Exit(func(code int) {
+			if code != 0 {
+				code = exitUsage
+			}
+			os.Exit(code)
+		}),
+	)
+	parsed, err := parser.Parse(os.Args[1:])
+	parser.FatalIfErrorf(err)
+
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	a := newApp(ctx, c, os.Stdin, os.Stdout, os.Stderr)
+	err = parsed.Run(a)
+	a.close()
+	os.Exit(a.report(err))
+}
+
+// Exit statuses.
+const (
+	exitDone   = 0
+	exitFailed = 1 // FAIL, STOPPED, Expired, not found, missing records
+	exitUsage  = 2
+	exitAlive  = 3 // status: the workflow has not ended
+)
+
+// exit is an error that stands for an exit status and, where message is not
+// empty, a line on standard error.
+type exit struct {
+	status  int
+	message string
+}
+
+func (e exit) Error() string { return e.message }
+
+// usage is the error for a command line that can't be carried out.
+func usage(format string, args ...any) error {
+	return exit{exitUsage, fmt.Sprintf(format, args...)}
+}
+
+// failed is the error for a command that was carried out and did not succeed.
+func failed(format string, args ...any) error {
+	return exit{exitFailed, fmt.Sprintf(format, args...)}
+}
+
+// alive ends a status command on a workflow that has not ended.
+func alive() error { return exit{exitAlive, ""} }
+
+// report writes err for the person and returns the exit status.
+func (a *app) report(err error) int {
+	var e exit
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &e):
+	default:
+		e = exit{exitFailed, describe(err)}
+	}
+	if e.message != "" {
+		fmt.Fprintln(a.stderr, "starter:", e.message)
+	}
+	return e.status
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"sluice/workflows"
+)
+
+// rolledOver is the error type of an accepted update whose run ended before it
+// was answered: continued as new, or closed.
+const rolledOver = "AcceptedUpdateCompletedWorkflow"
+
+// update sends an update and returns its answer. One that was accepted by a run
+// that then continued as new is sent again to the new run: the caller asked the
+// workflow and need not know about its runs.
+func (a *app) update(workflowID, name string, input json.RawMessage) (json.RawMessage, error) {
+	c, err := a.temporal()
+	if err != nil {
+		return nil, err
+	}
+	a.printCLI(updateCommand(workflowID, name, input))
+	for {
+		answer, err := a.updateOnce(c, workflowID, name, input)
+		var application *temporal.ApplicationError
+		if err == nil || !errors.As(err, &application) || application.Type() != rolledOver {
+			return answer, a.explainClosed(workflowID, err)
+		}
+		select {
+		case <-a.ctx.Done():
+			return nil, a.ctx.Err()
+		case <-time.After(pollInterval / 10):
+		}
+	}
+}
+
+func (a *app) updateOnce(c client.Client, workflowID, name string, input json.RawMessage) (json.RawMessage, error) {
+	handle, err := c.UpdateWorkflow(a.ctx, client.UpdateWorkflowOptions{
+		WorkflowID:   workflowID,
+		UpdateName:   name,
+		Args:         []any{input},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var answer json.RawMessage
+	err = handle.Get(a.ctx, &answer)
+	return answer, err
+}
+
+// explainClosed turns "no such running workflow" into the state that it ended
+// in, where it is known.
+func (a *app) explainClosed(workflowID string, err error) error {
+	var notFound *serviceerror.NotFound
+	if !errors.As(err, &notFound) {
+		return err
+	}
+	described, describeErr := a.connected.DescribeWorkflowExecution(a.ctx, workflowID, "")
+	if describeErr != nil {
+		return failed("no workflow %s", workflowID)
+	}
+	return failed("%s has ended: %s", workflowID, closedAs(described.GetWorkflowExecutionInfo().GetStatus()))
+}
+
+// query asks a workflow, running or closed.
+func (a *app) query(workflowID, name string, args ...any) (json.RawMessage, error) {
+	c, err := a.temporal()
+	if err != nil {
+		return nil, err
+	}
+	a.printCLI(queryCommand(workflowID, name, args))
+	answer, err := c.QueryWorkflow(a.ctx, workflowID, "", name, args...)
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
+		return nil, failed("no workflow %s", workflowID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var document json.RawMessage
+	return document, answer.Get(&document)
+}
+
+// printUpdate sends an update and prints its answer.
+func (a *app) printUpdate(workflowID, name string, input json.RawMessage) error {
+	answer, err := a.update(workflowID, name, input)
+	if err != nil {
+		return err
+	}
+	return a.result(answer)
+}
+
+// status prints the status document of a workflow. The exit status tells
+// whether it is still alive or how it ended.
+func (a *app) status(workflowID string) error {
+	document, err := a.query(workflowID, workflows.QueryStatus)
+	if err != nil {
+		return err
+	}
+	if err := a.result(document); err != nil {
+		return err
+	}
+	return a.exitByState(workflowID)
+}
+
+// exitByState is nil for a workflow that completed, alive for one that goes on,
+// else failed.
+func (a *app) exitByState(workflowID string) error {
+	described, err := a.connected.DescribeWorkflowExecution(a.ctx, workflowID, "")
+	if err != nil {
+		return err
+	}
+	switch closedAs(described.GetWorkflowExecutionInfo().GetStatus()) {
+	case "":
+		return alive()
+	case "Completed":
+		return nil
+	default:
+		return exit{exitFailed, ""}
+	}
+}

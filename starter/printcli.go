@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// printCLI shows the temporal command that does the same, when asked.
+func (a *app) printCLI(command []string) {
+	if !a.cli.PrintCLI {
+		return
+	}
+	quoted := make([]string, len(command))
+	for i, word := range command {
+		quoted[i] = shellQuote(word)
+	}
+	fmt.Fprintln(a.stderr, strings.Join(quoted, " "))
+}
+
+func startCommand(l launch, taskQueue string) []string {
+	command := []string{"temporal", "workflow", "start", "--type", l.workflowType, "--task-queue", taskQueue, "--workflow-id", l.id}
+	return withInput(command, l.input)
+}
+
+func updateCommand(workflowID, name string, input json.RawMessage) []string {
+	return withInput([]string{"temporal", "workflow", "update", "execute", "--workflow-id", workflowID, "--name", name}, input)
+}
+
+func signalCommand(workflowID, name string, input json.RawMessage) []string {
+	return withInput([]string{"temporal", "workflow", "signal", "--workflow-id", workflowID, "--name", name}, input)
+}
+
+func queryCommand(workflowID, name string, args []any) []string {
+	command := []string{"temporal", "workflow", "query", "--workflow-id", workflowID, "--type", name}
+	for _, arg := range args {
+		if raw, err := json.Marshal(arg); err == nil {
+			command = withInput(command, raw)
+		}
+	}
+	return command
+}
+
+func withInput(command []string, input json.RawMessage) []string {
+	if len(input) == 0 {
+		return command
+	}
+	return append(command, "--input", string(input))
+}
+
+// shellQuote quotes a word for a POSIX shell where it needs it.
+func shellQuote(word string) string {
+	plain := word != "" && strings.IndexFunc(word, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r))
+	}) < 0
+	if plain {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
