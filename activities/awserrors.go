@@ -1,0 +1,72 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+)
+
+// awsFailure is err of an AWS call as one of our error types, for the services
+// whose calls may all be repeated (S3, SQS, describing calls). DynamoDB and
+// Kinesis data calls have tables of their own. An error that is ours already,
+// and the context's own, pass through.
+func awsFailure(operation, target string, err error) error {
+	if err == nil || TypeOf(err) != "" || errors.Is(err, context.Canceled) {
+		return err
+	}
+	details := ErrorDetails{Operation: operation, Target: target}
+	message := err.Error()
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		details.Code = api.ErrorCode()
+		message = strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ")
+	}
+	var response *awshttp.ResponseError
+	status := 0
+	if errors.As(err, &response) {
+		details.RequestID = response.ServiceRequestID()
+		status = response.HTTPStatusCode()
+	}
+	return Fail(awsErrorType(details.Code, status, err), Failure{ErrorDetails: details, Message: message})
+}
+
+// awsErrorType classifies by the last part of the code, then by HTTP status;
+// what has neither was lost on the way, or could not be sent.
+func awsErrorType(code string, status int, err error) string {
+	code = code[strings.LastIndexAny(code, "#.")+1:]
+	switch code {
+	case "NoSuchKey", "NoSuchBucket", "NotFound", "ResourceNotFoundException", "QueueDoesNotExist", "NonExistentQueue", "NoSuchVersion":
+		return TypeNotFound
+	case "AccessDenied", "AccessDeniedException", "Forbidden", "InvalidAccessKeyId", "SignatureDoesNotMatch",
+		"UnrecognizedClientException", "InvalidClientTokenId", "MissingAuthenticationToken":
+		return TypeAccessDenied
+	case "SlowDown", "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "TooManyRequestsException",
+		"LimitExceededException", "RequestLimitExceeded", "ProvisionedThroughputExceededException", "BandwidthLimitExceeded":
+		return TypeThrottled
+	case "PreconditionFailed":
+		return TypeConflict
+	case "EntityTooLarge":
+		return TypeTooLarge
+	}
+	var credentials *aws.MissingRegionError
+	switch {
+	case errors.As(err, &credentials):
+		return TypeInvalidInput
+	case status == 429:
+		return TypeThrottled
+	case status >= 500, status == 408, status == 0:
+		return TypeUnavailable
+	case status == 404:
+		return TypeNotFound
+	case status == 401, status == 403:
+		return TypeAccessDenied
+	case status == 413:
+		return TypeTooLarge
+	default:
+		return TypeInvalidInput
+	}
+}
