@@ -116,3 +116,14 @@ var secrets = regexp.MustCompile(`(?i)((?:[?&;]|\b)(?:sig|x-amz-signature|x-amz-
 func Redact(text string) string {
 	return secrets.ReplaceAllString(strings.Join(strings.Fields(text), " "), "${1}${2}${3}[redacted]${4}")
 }
+
+// final is err as one that is not repeated, with its type, words and details.
+func final(err error) error {
+	var application *temporal.ApplicationError
+	if !errors.As(err, &application) {
+		return err
+	}
+	details, _ := DetailsOf(err)
+	return temporal.NewApplicationErrorWithOptions(application.Message(), application.Type(),
+		temporal.ApplicationErrorOptions{NonRetryable: true, Details: []any{details}})
+}

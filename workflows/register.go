@@ -10,7 +10,9 @@ import (
 var registry = []struct {
 	name string
 	code any
-}{}
+}{
+	{TypeIngest, Ingest},
+}
 
 // Register adds every workflow to w. The worker and the replay tests both call
 // it, so a workflow cannot run in one and be unknown to the other.

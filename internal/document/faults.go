@@ -29,6 +29,9 @@ func (fs *Faults) Add(path, format string, args ...any) {
 // Has reports whether a fault was recorded at path or below it, so that a check
 // of meaning need not complain again about a value that could not be read.
 func (fs Faults) Has(path string) bool {
+	if path == "" {
+		return false
+	}
 	for _, f := range fs {
 		if f.Path == path || strings.HasPrefix(f.Path, path+".") || strings.HasPrefix(f.Path, path+"[") {
 			return true
@@ -79,3 +82,6 @@ func Join(prefix, path string) string {
 
 // Index is the path of element i of a list at path.
 func Index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+
+// Parent is the path above path: that of "a.b" and of "a[2]" is "a".
+func Parent(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }

@@ -1,0 +1,164 @@
+package activities
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kinesis"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"go.temporal.io/sdk/activity"
+)
+
+// prepareAttempts is how often Prepare tries to reach what does not answer
+// before it says so: somebody waits for this answer.
+const prepareAttempts = 3
+
+// Prepare looks up everything that the plan names, lists the objects and writes
+// the manifest, which pins what this run takes in. It starts nothing, so a
+// refusal leaves nothing half done; a repeat lists again and overwrites the
+// manifest. None at all is NotFound.
+func (i *Ingest) Prepare(ctx context.Context, p IngestPlan) (IngestPrepared, error) {
+	ctx, stop := KeepAlive(ctx, WorkingHeartbeat, nil)
+	defer stop()
+	prepared, err := i.prepare(ctx, p)
+	if interrupted := Interrupted(ctx, IngestPrepare, nil); err != nil && interrupted != nil {
+		return prepared, interrupted
+	}
+	return prepared, lastAttempt(ctx, err)
+}
+
+// lastAttempt makes Unavailable final once Prepare has tried often enough. The
+// type stays; only the repeating ends.
+func lastAttempt(ctx context.Context, err error) error {
+	if TypeOf(err) != TypeUnavailable || activity.GetInfo(ctx).Attempt < prepareAttempts {
+		return err
+	}
+	return final(err)
+}
+
+func (i *Ingest) prepare(ctx context.Context, p IngestPlan) (prepared IngestPrepared, err error) {
+	for _, look := range []func(context.Context, IngestPlan) error{i.lookAzure, i.lookStream, i.lookTable, i.lookDelivery} {
+		if err := look(ctx, p); err != nil {
+			return prepared, err
+		}
+	}
+	var manifest bytes.Buffer
+	encoder := json.NewEncoder(&manifest)
+	err = i.listObjects(ctx, p.Bucket, p.Prefix, func(o ingestObject) error {
+		if p.isOutput(o.Key) {
+			return nil
+		}
+		prepared.Objects++
+		prepared.Bytes += o.Size
+		return encoder.Encode(o)
+	})
+	if err != nil {
+		return prepared, err
+	}
+	if prepared.Objects == 0 {
+		return prepared, Fail(TypeNotFound, Failure{
+			ErrorDetails: ErrorDetails{Operation: IngestPrepare, Target: "s3://" + p.Bucket + "/" + p.Prefix},
+			Message:      "prefix: there is no object under it",
+		})
+	}
+	_, err = i.S3.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &p.ReportBucket, Key: aws.String(p.manifestKey()), Body: bytes.NewReader(manifest.Bytes()),
+	})
+	return prepared, awsFailure("S3.PutObject", p.ReportBucket, err)
+}
+
+// isOutput tells objects that ingestions themselves write from those to take in.
+func (p IngestPlan) isOutput(key string) bool {
+	return p.Bucket == p.ReportBucket && p.ReportPrefix != "" && strings.HasPrefix(key, p.ReportPrefix) ||
+		p.Bucket == p.DeliveryBucket && strings.HasPrefix(key, p.DeliveryPrefix)
+}
+
+func (i *Ingest) lookAzure(ctx context.Context, p IngestPlan) error {
+	details := ErrorDetails{Operation: "AzureQueue.GetProperties", Target: p.Queue}
+	if i.Azure == nil {
+		return Fail(TypeAccessDenied, Failure{ErrorDetails: details, Message: "the worker has no access to Azure queues: set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_QUEUE_URL"})
+	}
+	_, err := i.Azure.NewQueueClient(p.Queue).GetProperties(ctx, nil)
+	switch {
+	case err == nil:
+		return nil
+	case queueerror.HasCode(err, queueerror.QueueNotFound):
+		return Fail(TypeNotFound, Failure{ErrorDetails: details, Message: "queue: there is no such queue"})
+	default:
+		return azureFailure(details.Operation, p.Queue, err)
+	}
+}
+
+func (i *Ingest) lookStream(ctx context.Context, p IngestPlan) error {
+	_, err := i.Kinesis.DescribeStreamSummary(ctx, &kinesis.DescribeStreamSummaryInput{StreamName: &p.Stream})
+	return awsFailure("Kinesis.DescribeStreamSummary", p.Stream, err)
+}
+
+func (i *Ingest) lookTable(ctx context.Context, p IngestPlan) error {
+	body, err := json.Marshal(map[string]string{"TableName": p.Table})
+	if err != nil {
+		return err
+	}
+	_, err = i.DynamoDB.Call(ctx, "DescribeTable", body)
+	return err
+}
+
+func (i *Ingest) lookDelivery(ctx context.Context, p IngestPlan) error {
+	for _, bucket := range []string{p.DeliveryBucket, p.ReportBucket} {
+		_, err := i.S3.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: aws.String(bucket)})
+		if err != nil {
+			return awsFailure("S3.HeadBucket", bucket, err)
+		}
+	}
+	_, err := i.SQS.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &p.Notifications})
+	return awsFailure("SQS.GetQueueAttributes", p.Notifications, err)
+}
+
+// listObjects calls each for every object under the prefix, in key order.
+func (i *Ingest) listObjects(ctx context.Context, bucket, prefix string, each func(ingestObject) error) error {
+	pages := s3.NewListObjectsV2Paginator(i.S3, &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: &prefix})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return awsFailure("S3.ListObjectsV2", bucket, err)
+		}
+		for _, o := range page.Contents {
+			if err := each(ingestObject{Key: aws.ToString(o.Key), ETag: aws.ToString(o.ETag), Size: aws.ToInt64(o.Size)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readManifest calls each for every object of the manifest with its number.
+func (i *Ingest) readManifest(ctx context.Context, p IngestPlan, each func(n int64, o ingestObject) error) error {
+	object, err := i.S3.GetObject(ctx, &s3.GetObjectInput{Bucket: &p.ReportBucket, Key: aws.String(p.manifestKey())})
+	if err != nil {
+		return awsFailure("S3.GetObject", p.ReportBucket+"/"+p.manifestKey(), err)
+	}
+	defer object.Body.Close()
+	decoder := json.NewDecoder(bufio.NewReader(object.Body))
+	for n := int64(0); ; n++ {
+		var o ingestObject
+		if err := decoder.Decode(&o); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("manifest %s, line %d: %w", p.manifestKey(), n+1, err)
+		}
+		if err := each(n, o); err != nil {
+			return err
+		}
+	}
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

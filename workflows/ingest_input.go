@@ -1,0 +1,140 @@
+package workflows
+
+import (
+	"strings"
+
+	"sluice/activities"
+	"sluice/internal/document"
+	"sluice/internal/duration"
+)
+
+// IngestInput is the input of Ingest (contract §7).
+type IngestInput struct {
+	Bucket   string            `json:"bucket" doc:"required"`
+	Prefix   string            `json:"prefix"`
+	Queue    string            `json:"queue" doc:"required"`    // Azure queue
+	Stream   string            `json:"stream" doc:"required"`   // Kinesis stream
+	Table    string            `json:"table" doc:"required"`    // DynamoDB table, string hash key "id"
+	Delivery IngestDelivery    `json:"delivery" doc:"required"` // where the stream lands
+	Report   IngestReport      `json:"report"`
+	Format   string            `json:"format"`   // lines, json-array or csv
+	Capacity int               `json:"capacity"` // tasks running at once
+	Quiet    IngestQuiet       `json:"quiet"`
+	Deadline duration.Deadline `json:"deadline"`
+}
+
+// IngestDelivery tells where what delivers the stream writes and announces its
+// objects.
+type IngestDelivery struct {
+	Bucket        string `json:"bucket" doc:"required"`
+	Prefix        string `json:"prefix"`
+	Notifications string `json:"notifications" doc:"required"` // SQS queue URL
+}
+
+// IngestReport tells where the comparison is written.
+type IngestReport struct {
+	Bucket string `json:"bucket"`
+	Prefix string `json:"prefix"`
+}
+
+// IngestQuiet is the rule by which the delivery counts as quiet, as in the input
+// of Quiescence.
+type IngestQuiet struct {
+	Repeats  int               `json:"repeats"`
+	Delay    IngestDelay       `json:"delay"`
+	QuietFor duration.Duration `json:"quietFor"`
+}
+
+// IngestDelay is the time between two looks.
+type IngestDelay struct {
+	Strategy string            `json:"strategy"`
+	Base     duration.Duration `json:"base"`
+	Min      duration.Duration `json:"min"`
+	Max      duration.Duration `json:"max"`
+}
+
+func defaultIngestInput() IngestInput {
+	seconds := func(n int) duration.Duration { return duration.Duration(n * 1e9) }
+	return IngestInput{
+		Report:   IngestReport{Prefix: "reports/"},
+		Format:   "lines",
+		Capacity: 10,
+		Quiet: IngestQuiet{
+			Repeats: 3,
+			Delay:   IngestDelay{Strategy: "constant", Base: seconds(10), Min: seconds(1)},
+		},
+		Deadline: duration.DeadlineAfter(seconds(2 * 60 * 60)),
+	}
+}
+
+// Check reports what values can't mean; the quiet rule is checked in full by
+// Quiescence's own rules.
+func (in *IngestInput) Check(faults *document.Faults) {
+	if in.Report.Bucket == "" {
+		in.Report.Bucket = in.Bucket
+	}
+	for _, f := range []struct{ path, value string }{
+		{"bucket", in.Bucket}, {"queue", in.Queue}, {"stream", in.Stream}, {"table", in.Table},
+		{"delivery.bucket", in.Delivery.Bucket}, {"delivery.notifications", in.Delivery.Notifications},
+	} {
+		if f.value == "" && !faults.Has(f.path) && !faults.Has(document.Parent(f.path)) {
+			faults.Add(f.path, "must not be empty")
+		}
+	}
+	if in.Capacity < 1 || in.Capacity > 1000 {
+		faults.Add("capacity", "must be between 1 and 1000, not %d", in.Capacity)
+	}
+	switch in.Format {
+	case "lines", "json-array", "csv":
+	default:
+		faults.Add("format", "must be \"lines\", \"json-array\" or \"csv\", not %q", in.Format)
+	}
+	if url := in.Delivery.Notifications; url != "" && !strings.Contains(url, "://") {
+		faults.Add("delivery.notifications", "must be the URL of an SQS queue, not %q", url)
+	}
+	if in.Quiet.Repeats < 1 {
+		faults.Add("quiet.repeats", "must be at least 1, not %d", in.Quiet.Repeats)
+	}
+	if in.Quiet.Delay.Base <= 0 {
+		faults.Add("quiet.delay.base", "must be longer than 0s")
+	}
+	switch in.Quiet.Delay.Strategy {
+	case "constant", "inverse", "exponential":
+	default:
+		faults.Add("quiet.delay.strategy", "must be \"constant\", \"inverse\" or \"exponential\", not %q", in.Quiet.Delay.Strategy)
+	}
+}
+
+// plan is the input as the activities need it.
+func (in IngestInput) plan(id, run string) activities.IngestPlan {
+	return activities.IngestPlan{
+		Workflow: id, Run: run,
+		Bucket: in.Bucket, Prefix: in.Prefix, Format: in.Format,
+		Queue: in.Queue, Stream: in.Stream, Table: in.Table,
+		DeliveryBucket: in.Delivery.Bucket, DeliveryPrefix: in.Delivery.Prefix, Notifications: in.Delivery.Notifications,
+		ReportBucket: in.Report.Bucket, ReportPrefix: in.Report.Prefix,
+	}
+}
+
+// claimInput is the input of the claimer.
+func (in IngestInput) claimInput() map[string]any {
+	return map[string]any{
+		"queues":   []map[string]string{{"name": in.Queue}},
+		"capacity": in.Capacity,
+		"interval": "1s", "maxInterval": "5s",
+	}
+}
+
+// quiescenceInput is the input of the observer of one generation: the counter of
+// the delivery bucket, as CountObjects keeps it.
+func (in IngestInput) quiescenceInput(minRecords int64, deadline string) map[string]any {
+	input := map[string]any{
+		"source": map[string]any{"dynamodb": map[string]any{
+			"table": in.Table,
+			"key":   map[string]any{"id": map[string]string{"S": in.Delivery.Bucket}},
+		}},
+		"repeats": in.Quiet.Repeats, "delay": in.Quiet.Delay, "quietFor": in.Quiet.QuietFor,
+		"minRecords": minRecords, "deadline": deadline,
+	}
+	return input
+}
