@@ -25,34 +25,29 @@ type Entry[T any] struct {
 	Value   T
 	Class   int
 	Arrived time.Time // when it first asked; kept when it is put back
+	Seq     uint64    // the order among equal arrivals; unique
 	Cost    Milli
-	seq     uint64
-	index   int // in its class's heap; -1 when it does not wait
+	index   int // in its class's heap, from 1; 0 when it does not wait
 }
 
-// before is the order in a class: first arrival, then the order in which they
-// were made, so that equal instants keep a stable order.
-func (e *Entry[T]) before(o *Entry[T]) bool {
+// Before is the order in a class: first arrival, then Seq, so that equal instants
+// keep a stable order.
+func (e *Entry[T]) Before(o *Entry[T]) bool {
 	if !e.Arrived.Equal(o.Arrived) {
 		return e.Arrived.Before(o.Arrived)
 	}
-	return e.seq < o.seq
+	return e.Seq < o.Seq
 }
 
 // A Queue holds waiting calls by class, and within one by first arrival. The zero
 // value is empty.
 type Queue[T any] struct {
 	classes [Priorities]entries[T]
-	seq     uint64
 	cost    [Priorities]Milli
 }
 
-// Push puts a new entry in. One that was popped before goes back to its place.
+// Push puts an entry in; one that was taken out before goes back to its place.
 func (q *Queue[T]) Push(e *Entry[T]) {
-	if e.seq == 0 {
-		q.seq++
-		e.seq = q.seq
-	}
 	q.cost[e.Class] += e.Cost
 	heap.Push(&q.classes[e.Class], e)
 }
@@ -68,10 +63,10 @@ func (q *Queue[T]) Head(class int) *Entry[T] {
 // Remove takes an entry out; it reports whether it was in.
 func (q *Queue[T]) Remove(e *Entry[T]) bool {
 	c := q.classes[e.Class]
-	if e.seq == 0 || e.index < 0 || e.index >= len(c) || c[e.index] != e {
+	if e.index < 1 || e.index > len(c) || c[e.index-1] != e {
 		return false
 	}
-	heap.Remove(&q.classes[e.Class], e.index)
+	heap.Remove(&q.classes[e.Class], e.index-1)
 	q.cost[e.Class] -= e.Cost
 	return true
 }
@@ -115,16 +110,16 @@ func (q *Queue[T]) Oldest() (oldest time.Time) {
 type entries[T any] []*Entry[T]
 
 func (h entries[T]) Len() int           { return len(h) }
-func (h entries[T]) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h entries[T]) Less(i, j int) bool { return h[i].Before(h[j]) }
 func (h entries[T]) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
+	h[i].index, h[j].index = i+1, j+1
 }
 
 func (h *entries[T]) Push(x any) {
 	e, _ := x.(*Entry[T])
-	e.index = len(*h)
 	*h = append(*h, e)
+	e.index = len(*h)
 }
 
 func (h *entries[T]) Pop() any {
@@ -132,7 +127,7 @@ func (h *entries[T]) Pop() any {
 	e := old[len(old)-1]
 	old[len(old)-1] = nil
 	*h = old[:len(old)-1]
-	e.index = -1
+	e.index = 0
 	return e
 }
 

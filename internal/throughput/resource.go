@@ -91,3 +91,8 @@ func TableName(nameOrARN string) string {
 	name, _, _ := strings.Cut(rest, "/")
 	return name
 }
+
+// ControlPlane is the resource of a place's control plane.
+func ControlPlane(place string, direction Direction) Resource {
+	return Resource{Place: place, Table: controlTable, Direction: direction}
+}

@@ -1,0 +1,120 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"sluice/internal/throughput"
+)
+
+// DynamoDB is the activities "DynamoDB.<Operation>": their input and output are
+// the API's own documents, sent within the table's share of capacity.
+type DynamoDB struct {
+	client    *dynamodb.Client
+	marks     HeartbeatRecorder
+	logger    log.Logger
+	scheduler *scheduler
+	payload   int
+}
+
+// HeartbeatRecorder is the method of a Temporal client that records a heartbeat
+// and tells whether it was.
+type HeartbeatRecorder interface {
+	RecordActivityHeartbeat(ctx context.Context, taskToken []byte, details ...any) error
+}
+
+// DynamoDBConfig is what the activities need.
+type DynamoDBConfig struct {
+	Client *dynamodb.Client
+	// Place is the region, behind "<scope>/" where a scope is set; it begins the
+	// names of budgets.
+	Place string
+	// Worker names this process among the fleet's.
+	Worker string
+	// Owner hands out shares of budgets; nil lets every call go at once.
+	Owner BudgetOwner
+	// Marks records that a write is about to be sent that must not be repeated;
+	// nil in programs without activities.
+	Marks   HeartbeatRecorder
+	Logger  log.Logger
+	Metrics client.MetricsHandler
+
+	MaxInFlight int // calls under way for a table and direction; 0 = 64
+	MaxWaiting  int // calls that wait inside the worker for one; 0 = 256
+	MaxPayload  int // bytes of an answer; 0 = just under Temporal's 2 MiB
+}
+
+// NewDynamoDB makes the activities; Close gives the shares of capacity back.
+func NewDynamoDB(c DynamoDBConfig) *DynamoDB {
+	if c.MaxInFlight == 0 {
+		c.MaxInFlight = 64
+	}
+	if c.MaxWaiting == 0 {
+		c.MaxWaiting = 256
+	}
+	if c.MaxPayload == 0 {
+		c.MaxPayload = 2<<20 - 16<<10
+	}
+	if c.Metrics == nil {
+		c.Metrics = client.MetricsNopHandler
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	return &DynamoDB{
+		client:  c.Client,
+		marks:   c.Marks,
+		logger:  c.Logger,
+		payload: c.MaxPayload,
+		scheduler: &scheduler{
+			now: time.Now, place: c.Place, worker: c.Worker, owner: c.Owner,
+			logger: c.Logger, metrics: c.Metrics,
+			inFlight: c.MaxInFlight, slots: c.MaxWaiting,
+			accounts: map[throughput.Resource]*account{},
+			ctx:      ctx, stop: stop,
+		},
+	}
+}
+
+// Close ends the leases. Calls that still come are refused until their timeout.
+func (d *DynamoDB) Close() { d.scheduler.close() }
+
+// Call is for other activities of this package: one call of an operation, under
+// the throttle, from inside the caller's own attempt. document and answer are the
+// API's own; priority is 1 (highest) to 5, 0 for the default. Batches come back
+// whole. Errors are those of the activities: Throttled and Unavailable (worth
+// repeating, with the delay in them), Ambiguous (a write that must not be repeated
+// may have been applied: the caller has to look), ConditionFailed and the others.
+// It waits about a second at most for capacity, and ends when ctx does.
+func (d *DynamoDB) Call(ctx context.Context, operation string, document json.RawMessage, priority int) (json.RawMessage, error) {
+	return d.do(ctx, &attempt{operation: operation, class: throughput.Class(priority), arrived: time.Now(), number: 1}, document)
+}
+
+// activities registers the operations under their names.
+func (d *DynamoDB) activities() []named {
+	var all []named
+	for _, op := range throughput.Operations() {
+		all = append(all, named{"DynamoDB." + op.Name, func(ctx context.Context, document json.RawMessage) (json.RawMessage, error) {
+			return d.run(ctx, op.Name, document)
+		}})
+	}
+	return all
+}
+
+// run is one attempt of an activity.
+func (d *DynamoDB) run(ctx context.Context, operation string, document json.RawMessage) (json.RawMessage, error) {
+	info := activity.GetInfo(ctx)
+	a := &attempt{
+		operation: operation,
+		class:     throughput.Class(info.Priority.PriorityKey),
+		arrived:   info.ScheduledTime,
+		number:    int(info.Attempt),
+	}
+	alive, stop := KeepAlive(ctx, WorkingHeartbeat, nil)
+	defer stop()
+	return d.do(alive, a, document)
+}

@@ -1,0 +1,121 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"sluice/internal/backoff"
+	"sluice/internal/throughput"
+)
+
+const (
+	callTimeout = 15 * time.Second // of one request to the service
+	repeatsHere = 3                // of a request within an attempt, before Temporal waits
+)
+
+var (
+	// betweenCalls is the wait before a repeat within an attempt.
+	betweenCalls = backoff.Policy{Base: 50 * time.Millisecond, Cap: time.Second} //nolint:gochecknoglobals // a constant
+	// betweenAttempts is the wait that Temporal is asked for after one.
+	betweenAttempts = backoff.Policy{Base: 2 * time.Second, Cap: time.Minute} //nolint:gochecknoglobals // a constant
+)
+
+// An attempt is who makes calls: their place in the queue and what is known of
+// earlier attempts.
+type attempt struct {
+	operation string
+	class     int
+	arrived   time.Time // when the first attempt was scheduled
+	number    int       // of Temporal's attempts, from 1
+}
+
+// do reads the document and has it done.
+func (d *DynamoDB) do(ctx context.Context, a *attempt, document json.RawMessage) (json.RawMessage, error) {
+	r, err := throughput.ParseRequest(a.operation, document)
+	if err != nil {
+		return nil, Invalid("DynamoDB."+a.operation, err)
+	}
+	document, err = withCapacity(document, r)
+	if err != nil {
+		return nil, Invalid("DynamoDB."+a.operation, err)
+	}
+	answer, err := d.call(ctx, a, r, document)
+	if err != nil {
+		return nil, err
+	}
+	return asAsked(answer, r)
+}
+
+// call sends one request within the throttle, and repeats it here a few times
+// where that is right; each is charged.
+func (d *DynamoDB) call(ctx context.Context, a *attempt, r throughput.Request, document json.RawMessage) (json.RawMessage, error) {
+	for repeat := 1; ; repeat++ {
+		answer, failed := d.once(ctx, a, r, document)
+		if failed == nil {
+			return answer, nil
+		}
+		if err := Interrupted(ctx, "DynamoDB."+a.operation, nil); err != nil {
+			return nil, err
+		}
+		if !failed.repeat || repeat > repeatsHere {
+			return nil, failed.error(a)
+		}
+		wait(ctx, betweenCalls.Delay(repeat, rand.Float64()))
+	}
+}
+
+// once is one request: its turn, the exchange, the bill.
+func (d *DynamoDB) once(ctx context.Context, a *attempt, r throughput.Request, document json.RawMessage) (json.RawMessage, *failure) {
+	t, err := d.scheduler.acquire(ctx, r, a.class, a.arrived)
+	if err != nil {
+		return nil, notNow(r, err)
+	}
+	sending, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	answer, err := send(sending, d.client, r.Name, r.Tables, document)
+	if err == nil {
+		charges, known := throughput.Charges(answer, r.Target())
+		d.scheduler.settle(t, outcome{charges: charges, known: known})
+		return answer, nil
+	}
+	f := failureOf(r, err)
+	d.scheduler.settle(t, f.outcome)
+	if f.verdict.Kind == throughput.Credentials {
+		d.forgetCredentials()
+	}
+	d.logger.Warn("DynamoDB call failed", "operation", r.Name, "table", r.Target(), "code", f.refusal.code,
+		"status", f.refusal.status, "requestId", f.refusal.requestID)
+	return nil, f
+}
+
+// forgetCredentials makes the next call fetch them again (A-U13).
+func (d *DynamoDB) forgetCredentials() {
+	if cache, ok := d.client.Options().Credentials.(*aws.CredentialsCache); ok {
+		cache.Invalidate()
+	}
+}
+
+// wait waits, or until the context ends.
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// notNow is the failure of a call that did not get its turn.
+func notNow(r throughput.Request, err error) *failure {
+	f := &failure{request: r, refusal: &refusal{message: err.Error(), unsent: true}, errType: TypeUnavailable}
+	var l *later
+	if errors.As(err, &l) {
+		f.errType, f.delay = TypeThrottled, l.delay
+	}
+	return f
+}
