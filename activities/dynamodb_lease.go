@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	leaseTimeout = 5 * time.Second         // of one request to the owner
-	leaseAgain   = time.Second             // after one that failed
+	leaseTimeout = 5 * time.Second // of one request to the owner
+	leaseAgain   = time.Second     // after one that failed
 	leasePeriod  = throughput.LeaseTime * 3 / 4
 	leaseEarly   = 2 * time.Second // least between a lease and one asked for by a throttle
 	leaseIdle    = 15 * time.Second

@@ -93,7 +93,9 @@ type later struct {
 	reason string
 }
 
-func (l *later) Error() string { return fmt.Sprintf("%s; again in %v", l.reason, l.delay.Round(time.Millisecond)) }
+func (l *later) Error() string {
+	return fmt.Sprintf("%s; again in %v", l.reason, l.delay.Round(time.Millisecond))
+}
 
 // acquire waits until the call may go out, and charges what it is expected to
 // cost; settle must follow. It returns *later when the wait is Temporal's to do,

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
@@ -42,3 +43,6 @@ func S3(c aws.Config) *s3.Client {
 
 // SQS makes the SQS client.
 func SQS(c aws.Config) *sqs.Client { return sqs.NewFromConfig(c) }
+
+// DynamoDB makes the DynamoDB client.
+func DynamoDB(c aws.Config) *dynamodb.Client { return dynamodb.NewFromConfig(c) }

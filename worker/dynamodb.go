@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path"
+
+	"go.temporal.io/sdk/client"
+	"go.uber.org/zap"
+
+	"sluice/activities"
+	"sluice/internal/connect"
+)
+
+// newDynamoDB builds the DynamoDB activities, and gives their shares of capacity
+// back when all activities have ended.
+func (s *service) newDynamoDB(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) *activities.DynamoDB {
+	db := activities.NewDynamoDB(activities.DynamoDBConfig{
+		Client:  connect.DynamoDB(made.aws),
+		Place:   path.Join(c.ThroughputScope, made.aws.Region),
+		Worker:  workerName(),
+		Marks:   made.temporal,
+		Logger:  connect.TemporalLogger(logger),
+		Metrics: metrics,
+	})
+	s.after = append(s.after, func(context.Context) { db.Close() })
+	return db
+}
+
+// workerName tells this process from all others of the fleet: two on one host may
+// have the same process number in their containers.
+func workerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
+}
