@@ -43,8 +43,12 @@ func (r *refusal) Error() string {
 // passed by, so that every field, number and blob stays the caller's own and each
 // attempt is counted. tables serve the endpoint rules only.
 func send(ctx context.Context, client *dynamodb.Client, operation string, tables []string, document []byte) (json.RawMessage, error) {
-	w := &wire{document: document, output: outputOf(operation)}
-	err := invoke(ctx, client, operation, tables, func(o *dynamodb.Options) {
+	invocation, ok := invocationOf(operation)
+	if !ok {
+		return nil, &refusal{message: "no operation " + operation, unsent: true}
+	}
+	w := &wire{document: document, output: invocation.output}
+	err := invocation.call(ctx, client, tables, func(o *dynamodb.Options) {
 		o.Retryer = aws.NopRetryer{}
 		o.APIOptions = append(o.APIOptions[:len(o.APIOptions):len(o.APIOptions)], w.insert)
 	})
@@ -105,8 +109,9 @@ func (w *wire) deserialize(ctx context.Context, in middleware.DeserializeInput, 
 		return out, metadata, err
 	}
 	answer, err := io.ReadAll(response.Body)
-	if closeErr := response.Body.Close(); err == nil {
-		err = closeErr // the checksum is compared here
+	// Closing compares the checksum, also with one that was not sent.
+	if closeErr := response.Body.Close(); err == nil && response.Header.Get("X-Amz-Crc32") != "" {
+		err = closeErr
 	}
 	if err != nil {
 		return out, metadata, err
@@ -147,97 +152,97 @@ func (w *wire) refused() *refusal {
 	return r
 }
 
-// invoke calls an operation of the SDK with what its endpoint rules look at.
-func invoke(ctx context.Context, c *dynamodb.Client, operation string, tables []string, with func(*dynamodb.Options)) (err error) {
-	table := aws.String("")
-	if len(tables) > 0 {
-		table = aws.String(tables[0])
-	}
-	switch operation {
-	case "GetItem":
-		_, err = c.GetItem(ctx, &dynamodb.GetItemInput{TableName: table}, with)
-	case "Query":
-		_, err = c.Query(ctx, &dynamodb.QueryInput{TableName: table}, with)
-	case "Scan":
-		_, err = c.Scan(ctx, &dynamodb.ScanInput{TableName: table}, with)
-	case "PutItem":
-		_, err = c.PutItem(ctx, &dynamodb.PutItemInput{TableName: table}, with)
-	case "UpdateItem":
-		_, err = c.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: table}, with)
-	case "DeleteItem":
-		_, err = c.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: table}, with)
-	case "BatchGetItem":
-		items := map[string]types.KeysAndAttributes{}
-		for _, t := range tables {
-			items[t] = types.KeysAndAttributes{}
-		}
-		_, err = c.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: items}, with)
-	case "BatchWriteItem":
-		items := map[string][]types.WriteRequest{}
-		for _, t := range tables {
-			items[t] = nil
-		}
-		_, err = c.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: items}, with)
-	case "TransactGetItems":
-		items := make([]types.TransactGetItem, len(tables))
-		for i := range tables {
-			items[i].Get = &types.Get{TableName: &tables[i]}
-		}
-		_, err = c.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{TransactItems: items}, with)
-	case "TransactWriteItems":
-		items := make([]types.TransactWriteItem, len(tables))
-		for i := range tables {
-			items[i].Put = &types.Put{TableName: &tables[i]}
-		}
-		_, err = c.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items}, with)
-	case "ListTables":
-		_, err = c.ListTables(ctx, &dynamodb.ListTablesInput{}, with)
-	case "DescribeTable":
-		_, err = c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: table}, with)
-	case "CreateTable":
-		_, err = c.CreateTable(ctx, &dynamodb.CreateTableInput{TableName: table}, with)
-	case "UpdateTable":
-		_, err = c.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: table}, with)
-	case "DeleteTable":
-		_, err = c.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: table}, with)
-	default:
-		err = fmt.Errorf("no operation %q", operation)
-	}
-	return err
+// An invocation calls one operation of the SDK with what its endpoint rules look
+// at, and makes the typed output that its own code asserts, which stays empty.
+type invocation struct {
+	call   func(ctx context.Context, c *dynamodb.Client, tables []string, with func(*dynamodb.Options)) error
+	output any
 }
 
-// outputOf is the typed output that the SDK's own code asserts; it stays empty.
-func outputOf(operation string) any {
+func invoking[I, O any](call func(*dynamodb.Client, context.Context, *I, ...func(*dynamodb.Options)) (*O, error), input func(tables []string) *I) invocation {
+	return invocation{
+		call: func(ctx context.Context, c *dynamodb.Client, tables []string, with func(*dynamodb.Options)) error {
+			_, err := call(c, ctx, input(tables), with)
+			return err
+		},
+		output: new(O),
+	}
+}
+
+func invocationOf(operation string) (invocation, bool) {
 	switch operation {
 	case "GetItem":
-		return &dynamodb.GetItemOutput{}
+		return invoking((*dynamodb.Client).GetItem, func(t []string) *dynamodb.GetItemInput { return &dynamodb.GetItemInput{TableName: first(t)} }), true
 	case "Query":
-		return &dynamodb.QueryOutput{}
+		return invoking((*dynamodb.Client).Query, func(t []string) *dynamodb.QueryInput { return &dynamodb.QueryInput{TableName: first(t)} }), true
 	case "Scan":
-		return &dynamodb.ScanOutput{}
+		return invoking((*dynamodb.Client).Scan, func(t []string) *dynamodb.ScanInput { return &dynamodb.ScanInput{TableName: first(t)} }), true
 	case "PutItem":
-		return &dynamodb.PutItemOutput{}
+		return invoking((*dynamodb.Client).PutItem, func(t []string) *dynamodb.PutItemInput { return &dynamodb.PutItemInput{TableName: first(t)} }), true
 	case "UpdateItem":
-		return &dynamodb.UpdateItemOutput{}
+		return invoking((*dynamodb.Client).UpdateItem, func(t []string) *dynamodb.UpdateItemInput { return &dynamodb.UpdateItemInput{TableName: first(t)} }), true
 	case "DeleteItem":
-		return &dynamodb.DeleteItemOutput{}
+		return invoking((*dynamodb.Client).DeleteItem, func(t []string) *dynamodb.DeleteItemInput { return &dynamodb.DeleteItemInput{TableName: first(t)} }), true
 	case "BatchGetItem":
-		return &dynamodb.BatchGetItemOutput{}
+		return invoking((*dynamodb.Client).BatchGetItem, batchGetInput), true
 	case "BatchWriteItem":
-		return &dynamodb.BatchWriteItemOutput{}
+		return invoking((*dynamodb.Client).BatchWriteItem, batchWriteInput), true
 	case "TransactGetItems":
-		return &dynamodb.TransactGetItemsOutput{}
+		return invoking((*dynamodb.Client).TransactGetItems, transactGetInput), true
 	case "TransactWriteItems":
-		return &dynamodb.TransactWriteItemsOutput{}
+		return invoking((*dynamodb.Client).TransactWriteItems, transactWriteInput), true
 	case "ListTables":
-		return &dynamodb.ListTablesOutput{}
+		return invoking((*dynamodb.Client).ListTables, func([]string) *dynamodb.ListTablesInput { return &dynamodb.ListTablesInput{} }), true
 	case "DescribeTable":
-		return &dynamodb.DescribeTableOutput{}
+		return invoking((*dynamodb.Client).DescribeTable, func(t []string) *dynamodb.DescribeTableInput {
+			return &dynamodb.DescribeTableInput{TableName: first(t)}
+		}), true
 	case "CreateTable":
-		return &dynamodb.CreateTableOutput{}
+		return invoking((*dynamodb.Client).CreateTable, func(t []string) *dynamodb.CreateTableInput { return &dynamodb.CreateTableInput{TableName: first(t)} }), true
 	case "UpdateTable":
-		return &dynamodb.UpdateTableOutput{}
+		return invoking((*dynamodb.Client).UpdateTable, func(t []string) *dynamodb.UpdateTableInput { return &dynamodb.UpdateTableInput{TableName: first(t)} }), true
+	case "DeleteTable":
+		return invoking((*dynamodb.Client).DeleteTable, func(t []string) *dynamodb.DeleteTableInput { return &dynamodb.DeleteTableInput{TableName: first(t)} }), true
 	default:
-		return &dynamodb.DeleteTableOutput{}
+		return invocation{}, false
 	}
+}
+
+func first(tables []string) *string {
+	if len(tables) == 0 {
+		return aws.String("")
+	}
+	return &tables[0]
+}
+
+func batchGetInput(tables []string) *dynamodb.BatchGetItemInput {
+	items := map[string]types.KeysAndAttributes{}
+	for _, t := range tables {
+		items[t] = types.KeysAndAttributes{}
+	}
+	return &dynamodb.BatchGetItemInput{RequestItems: items}
+}
+
+func batchWriteInput(tables []string) *dynamodb.BatchWriteItemInput {
+	items := map[string][]types.WriteRequest{}
+	for _, t := range tables {
+		items[t] = nil
+	}
+	return &dynamodb.BatchWriteItemInput{RequestItems: items}
+}
+
+func transactGetInput(tables []string) *dynamodb.TransactGetItemsInput {
+	items := make([]types.TransactGetItem, len(tables))
+	for i := range tables {
+		items[i].Get = &types.Get{TableName: &tables[i]}
+	}
+	return &dynamodb.TransactGetItemsInput{TransactItems: items}
+}
+
+func transactWriteInput(tables []string) *dynamodb.TransactWriteItemsInput {
+	items := make([]types.TransactWriteItem, len(tables))
+	for i := range tables {
+		items[i].Put = &types.Put{TableName: &tables[i]}
+	}
+	return &dynamodb.TransactWriteItemsInput{TransactItems: items}
 }

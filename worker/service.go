@@ -38,7 +38,10 @@ func newService(c config, made *clients, metrics client.MetricsHandler, logger *
 
 // systems builds the activities of each system on the outside.
 func (s *service) systems(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) ([]activities.System, error) {
-	return nil, nil
+	db := s.newDynamoDB(c, made, metrics, logger)
+	return []activities.System{
+		db,
+	}, nil
 }
 
 func workerOptions(c config) worker.Options {
