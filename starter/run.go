@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -11,6 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"sluice/internal/connect"
 	"sluice/workflows"
 )
 
@@ -64,13 +67,39 @@ func (a *app) startAndWait(l launch, wait bool, progress progressOf) error {
 		return err
 	}
 	if !wait {
-		return a.result(map[string]string{"workflowId": run.GetID(), "runId": run.GetRunID()})
+		return a.started(run)
 	}
 	result, err := a.follow(run, progress)
 	if err != nil {
 		return err
 	}
 	return a.result(result)
+}
+
+// started is the result of a command that does not wait.
+func (a *app) started(run client.WorkflowRun) error {
+	return a.result(map[string]string{"workflowId": run.GetID(), "runId": run.GetRunID()})
+}
+
+// randomID is the default of workflow IDs that the caller did not choose.
+func randomID(prefix string) string { return prefix + strings.ToLower(rand.Text()[:12]) }
+
+// heartbeat reads into v what a pending activity of a workflow last heartbeat.
+func (a *app) heartbeat(workflowID, activityType string, v any) bool {
+	described, err := a.connected.DescribeWorkflowExecution(a.ctx, workflowID, "")
+	if err != nil {
+		return false
+	}
+	dc, err := connect.DataConverter(a.cli.Config)
+	if err != nil {
+		return false
+	}
+	for _, pending := range described.GetPendingActivities() {
+		if pending.GetActivityType().GetName() == activityType && pending.GetHeartbeatDetails() != nil {
+			return dc.FromPayloads(pending.GetHeartbeatDetails(), v) == nil
+		}
+	}
+	return false
 }
 
 // progressOf reads from a status document how far the work is. A total of 0

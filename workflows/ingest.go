@@ -19,6 +19,10 @@ const (
 	phaseFinish   = "FINISH"   // what was started is ended
 )
 
+// IngestStreaming is the phase in which the live count of tasks is in the
+// heartbeat of the activity that waits for them.
+const IngestStreaming = phaseStream
+
 // IngestResult is what Ingest answers (contract §7).
 type IngestResult struct {
 	Run        string                   `json:"run"`
