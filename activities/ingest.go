@@ -21,9 +21,10 @@ const (
 	IngestSummarise  = "Ingest.Summarise"
 )
 
-// DocumentCaller calls DynamoDB with its own documents, under the throttle.
+// DocumentCaller calls DynamoDB with its own documents, under the throttle; a
+// priority of 0 is the default.
 type DocumentCaller interface {
-	Call(ctx context.Context, operation string, body json.RawMessage) (json.RawMessage, error)
+	Call(ctx context.Context, operation string, document json.RawMessage, priority int) (json.RawMessage, error)
 }
 
 // Ingest is the activities of the main job: what it needs beyond those of the

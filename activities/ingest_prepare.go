@@ -108,7 +108,7 @@ func (i *Ingest) lookTable(ctx context.Context, p IngestPlan) error {
 	if err != nil {
 		return err
 	}
-	_, err = i.DynamoDB.Call(ctx, "DescribeTable", body)
+	_, err = i.DynamoDB.Call(ctx, "DescribeTable", body, 0)
 	return err
 }
 

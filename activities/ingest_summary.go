@@ -152,7 +152,7 @@ func (i *Ingest) readProgress(ctx context.Context, p IngestPlan, numbers []int64
 	if err != nil {
 		return err
 	}
-	answer, err := i.DynamoDB.Call(ctx, "BatchGetItem", body)
+	answer, err := i.DynamoDB.Call(ctx, "BatchGetItem", body, 0)
 	if err != nil {
 		return err
 	}

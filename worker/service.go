@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -41,6 +42,11 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 	db := s.newDynamoDB(c, made, metrics, logger)
 	return []activities.System{
 		db,
+		&activities.Temporal{Client: made.temporal},
+		&activities.Ingest{
+			Temporal: made.temporal, TaskQueue: c.TaskQueue, S3: made.s3, SQS: made.sqs,
+			Kinesis: kinesis.NewFromConfig(made.aws), DynamoDB: db, Azure: made.azure,
+		},
 	}, nil
 }
 
