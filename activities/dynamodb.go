@@ -91,7 +91,11 @@ func (d *DynamoDB) Close() { d.scheduler.close() }
 // may have been applied: the caller has to look), ConditionFailed and the others.
 // It waits about a second at most for capacity, and ends when ctx does.
 func (d *DynamoDB) Call(ctx context.Context, operation string, document json.RawMessage, priority int) (json.RawMessage, error) {
-	return d.do(ctx, &attempt{operation: operation, class: throughput.Class(priority), arrived: time.Now(), number: 1}, document)
+	r, err := throughput.ParseRequest(operation, document)
+	if err != nil {
+		return nil, Invalid("DynamoDB."+operation, err)
+	}
+	return d.do(ctx, &attempt{operation: operation, class: throughput.Class(priority), arrived: time.Now(), number: 1}, r, document)
 }
 
 // activities registers the operations under their names.
@@ -105,16 +109,41 @@ func (d *DynamoDB) activities() []named {
 	return all
 }
 
-// run is one attempt of an activity.
+// run is one attempt of an activity. A repeat keeps the place of the first. Reads,
+// writes without condition and batches may be sent again; for every other write
+// the checkpoint tells whether an earlier attempt sent it, and then the activity
+// ends Ambiguous.
 func (d *DynamoDB) run(ctx context.Context, operation string, document json.RawMessage) (json.RawMessage, error) {
+	r, err := throughput.ParseRequest(operation, document)
+	if err != nil {
+		return nil, Invalid("DynamoDB."+operation, err)
+	}
+	trail, err := newTrail(ctx, d.marks)
+	if err != nil {
+		return nil, err
+	}
+	if err := trail.doubt(r, time.Now()); err != nil {
+		return nil, err
+	}
+	document = withToken(ctx, document, r)
+	r.Token = r.Token || r.Name == "TransactWriteItems"
+
 	info := activity.GetInfo(ctx)
 	a := &attempt{
 		operation: operation,
 		class:     throughput.Class(info.Priority.PriorityKey),
-		arrived:   info.ScheduledTime,
+		arrived:   trail.now.Arrived,
 		number:    int(info.Attempt),
+		trail:     trail,
 	}
-	alive, stop := KeepAlive(ctx, WorkingHeartbeat, nil)
+	alive, stop := d.keepAlive(ctx, r, trail)
 	defer stop()
-	return d.do(alive, a, document)
+	return d.do(alive, a, r, document)
+}
+
+func (d *DynamoDB) keepAlive(ctx context.Context, r throughput.Request, t *trail) (context.Context, func()) {
+	if r.Repeatable || d.marks == nil {
+		return KeepAlive(ctx, WorkingHeartbeat, t.checkpoint)
+	}
+	return t.keepAlive(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -32,15 +33,20 @@ type attempt struct {
 	class     int
 	arrived   time.Time // when the first attempt was scheduled
 	number    int       // of Temporal's attempts, from 1
+	trail     *trail    // nil inside another activity
 }
 
-// do reads the document and has it done.
-func (d *DynamoDB) do(ctx context.Context, a *attempt, document json.RawMessage) (json.RawMessage, error) {
-	r, err := throughput.ParseRequest(a.operation, document)
-	if err != nil {
-		return nil, Invalid("DynamoDB."+a.operation, err)
+// checkpoint is what the attempt leaves, nil for nothing.
+func (a *attempt) checkpoint() any {
+	if a.trail == nil {
+		return nil
 	}
-	document, err = withCapacity(document, r)
+	return a.trail.checkpoint()
+}
+
+// do asks for the consumed capacity, and gives the caller what it asked for.
+func (d *DynamoDB) do(ctx context.Context, a *attempt, r throughput.Request, document json.RawMessage) (json.RawMessage, error) {
+	document, err := withCapacity(document, r)
 	if err != nil {
 		return nil, Invalid("DynamoDB."+a.operation, err)
 	}
@@ -59,23 +65,49 @@ func (d *DynamoDB) call(ctx context.Context, a *attempt, r throughput.Request, d
 		if failed == nil {
 			return answer, nil
 		}
-		if err := Interrupted(ctx, "DynamoDB."+a.operation, nil); err != nil {
-			return nil, err
-		}
-		if !failed.repeat || repeat > repeatsHere {
+		switch {
+		case failed.ended != nil:
+			return nil, ended(failed.ended, "DynamoDB."+a.operation, a.checkpoint())
+		case failed.errType == TypeAmbiguous:
 			return nil, failed.error(a)
 		}
-		wait(ctx, betweenCalls.Delay(repeat, rand.Float64()))
+		interrupted := Interrupted(ctx, "DynamoDB."+a.operation, a.checkpoint())
+		if interrupted == nil && failed.repeat && repeat <= repeatsHere {
+			wait(ctx, betweenCalls.Delay(repeat, rand.Float64()))
+			continue
+		}
+		if a.trail != nil && !r.Repeatable && !failed.verdict.Applied {
+			a.trail.clear(ctx)
+			interrupted = Interrupted(ctx, "DynamoDB."+a.operation, a.checkpoint())
+		}
+		if interrupted != nil {
+			return nil, interrupted
+		}
+		return nil, failed.error(a)
 	}
 }
 
-// once is one request: its turn, the exchange, the bill.
+// once is one request: its turn, the mark where it needs one, the exchange, the
+// bill.
 func (d *DynamoDB) once(ctx context.Context, a *attempt, r throughput.Request, document json.RawMessage) (json.RawMessage, *failure) {
 	t, err := d.scheduler.acquire(ctx, r, a.class, a.arrived)
 	if err != nil {
 		return nil, notNow(r, err)
 	}
-	sending, cancel := context.WithTimeout(ctx, callTimeout)
+	sending := ctx
+	if !r.Repeatable {
+		if a.trail != nil {
+			if err := a.trail.mark(ctx, time.Now()); err != nil {
+				d.scheduler.settle(t, outcome{unsent: true})
+				if endsAttempt(err) {
+					return nil, &failure{ended: err}
+				}
+				return nil, notNow(r, fmt.Errorf("not sent, since Temporal did not record that it would be: %w", err))
+			}
+		}
+		sending = context.WithoutCancel(ctx) // its end has to be learned
+	}
+	sending, cancel := context.WithTimeout(sending, callTimeout)
 	defer cancel()
 	answer, err := send(sending, d.client, r.Name, r.Tables, document)
 	if err == nil {

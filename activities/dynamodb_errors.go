@@ -21,6 +21,7 @@ type failure struct {
 	outcome outcome
 	item    json.RawMessage
 	reasons json.RawMessage
+	ended   error // Temporal has ended the attempt, and nothing was sent
 }
 
 // faultBody is what error documents carry besides code and message.
@@ -115,6 +116,7 @@ func (f *failure) cost(throttled int) outcome {
 // error is the error with which an attempt ends over the failure.
 func (f *failure) error(a *attempt) error {
 	failure := f.describe()
+	failure.Checkpoint = a.checkpoint()
 	if Retryable(f.errType) {
 		failure.Delay = f.delay
 		if failure.Delay == 0 {

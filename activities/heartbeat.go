@@ -73,7 +73,11 @@ func Interrupted(ctx context.Context, operation string, checkpoint any) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	cause := context.Cause(ctx)
+	return ended(context.Cause(ctx), operation, checkpoint)
+}
+
+// ended is the error with which an activity ends for this cause.
+func ended(cause error, operation string, checkpoint any) error {
 	switch {
 	case errors.Is(cause, errWorkerStopping):
 		return Fail(TypeWorkerStopping, Failure{
