@@ -30,3 +30,46 @@ up: tools ## Start the dev stack and leave it running
 .PHONY: down
 down: ## Stop the dev stack
 	@if [ -x $(BIN)/devstack ]; then $(BIN)/devstack down; fi
+
+STATICCHECK_VERSION := v0.8.2
+WORKFLOWCHECK_VERSION := v0.6.0
+
+$(BIN)/staticcheck:
+	@echo "building staticcheck $(STATICCHECK_VERSION); once, about a minute" >&2
+	@GOBIN=$(BIN) go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+
+$(BIN)/workflowcheck:
+	@echo "building workflowcheck $(WORKFLOWCHECK_VERSION); once, half a minute" >&2
+	@GOBIN=$(BIN) go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
+
+.PHONY: build
+build: ## Build worker and starter into .bin
+	@go build -o $(BIN)/worker ./worker
+	@go build -o $(BIN)/starter ./starter
+
+.PHONY: check
+check: $(BIN)/staticcheck $(BIN)/workflowcheck ## Formatting, vet, staticcheck, workflow determinism
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted" >&2; exit 1; fi
+	go vet ./...
+	cd devstack && go vet ./...
+	$(BIN)/staticcheck ./...
+	cd devstack && $(BIN)/staticcheck ./...
+	$(BIN)/workflowcheck -config workflowcheck.config.yaml ./workflows/...
+
+.PHONY: test
+test: tools build check ## Run every test, those against the dev stack included
+	go test -race -timeout 10m ./internal/... ./activities/... ./workflows/... ./worker/... ./starter/...
+	cd devstack && go test -race -timeout 10m ./...
+	go test -p 1 -timeout 20m -count 1 ./tests/...
+
+.PHONY: demo
+demo: tools build ## Run the main job on real data, from nothing to its end (KEEP=1 leaves it up)
+	@$(BIN)/devstack demo $(if $(KEEP),--keep)
+
+.PHONY: record
+record: tools build ## Record histories of scenarios that have none yet
+	SLUICE_RECORD=1 go test -p 1 -timeout 20m -count 1 ./tests/...
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14

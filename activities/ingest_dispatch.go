@@ -37,11 +37,11 @@ func (i *Ingest) JoinCount(ctx context.Context, p IngestPlan) (IngestJoined, err
 	if err == nil || !errors.As(err, &running) {
 		return IngestJoined{Started: err == nil}, err
 	}
-	described, err := i.Temporal.DescribeWorkflowExecution(ctx, id, "")
+	described, err := i.Temporal.DescribeWorkflow(ctx, id, "")
 	if err != nil {
 		return IngestJoined{}, err
 	}
-	by, ok := described.GetWorkflowExecutionInfo().GetMemo().GetFields()["startedBy"]
+	by, ok := described.RawResponse.GetWorkflowExecutionInfo().GetMemo().GetFields()["startedBy"]
 	return IngestJoined{Started: ok && strings.Contains(string(by.GetData()), startedBy)}, nil
 }
 

@@ -61,11 +61,11 @@ func (a *app) explainClosed(workflowID string, err error) error {
 	if !errors.As(err, &notFound) {
 		return err
 	}
-	described, describeErr := a.connected.DescribeWorkflowExecution(a.ctx, workflowID, "")
+	described, describeErr := a.connected.DescribeWorkflow(a.ctx, workflowID, "")
 	if describeErr != nil {
 		return failed("no workflow %s", workflowID)
 	}
-	return failed("%s has ended: %s", workflowID, closedAs(described.GetWorkflowExecutionInfo().GetStatus()))
+	return failed("%s has ended: %s", workflowID, closedAs(described.RawResponse.GetWorkflowExecutionInfo().GetStatus()))
 }
 
 // query asks a workflow, running or closed.
@@ -112,11 +112,11 @@ func (a *app) status(workflowID string) error {
 // exitByState is nil for a workflow that completed, alive for one that goes on,
 // else failed.
 func (a *app) exitByState(workflowID string) error {
-	described, err := a.connected.DescribeWorkflowExecution(a.ctx, workflowID, "")
+	described, err := a.connected.DescribeWorkflow(a.ctx, workflowID, "")
 	if err != nil {
 		return err
 	}
-	switch closedAs(described.GetWorkflowExecutionInfo().GetStatus()) {
+	switch closedAs(described.RawResponse.GetWorkflowExecutionInfo().GetStatus()) {
 	case "":
 		return alive()
 	case "Completed":

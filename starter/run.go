@@ -86,7 +86,7 @@ func randomID(prefix string) string { return prefix + strings.ToLower(rand.Text(
 
 // heartbeat reads into v what a pending activity of a workflow last heartbeat.
 func (a *app) heartbeat(workflowID, activityType string, v any) bool {
-	described, err := a.connected.DescribeWorkflowExecution(a.ctx, workflowID, "")
+	described, err := a.connected.DescribeWorkflow(a.ctx, workflowID, "")
 	if err != nil {
 		return false
 	}
@@ -94,7 +94,7 @@ func (a *app) heartbeat(workflowID, activityType string, v any) bool {
 	if err != nil {
 		return false
 	}
-	for _, pending := range described.GetPendingActivities() {
+	for _, pending := range described.RawResponse.GetPendingActivities() {
 		if pending.GetActivityType().GetName() == activityType && pending.GetHeartbeatDetails() != nil {
 			return dc.FromPayloads(pending.GetHeartbeatDetails(), v) == nil
 		}

@@ -32,7 +32,7 @@ func DataConverter(c Config) (converter.DataConverter, error) {
 func TemporalOptions(c Config, store *s3.Client, logger *zap.Logger) (client.Options, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return options, fmt.Errorf("Temporal configuration: %w", err)
+		return options, fmt.Errorf("configuration of Temporal: %w", err)
 	}
 	options.DataConverter, err = DataConverter(c)
 	if err != nil {
@@ -51,7 +51,7 @@ func TemporalOptions(c Config, store *s3.Client, logger *zap.Logger) (client.Opt
 func Dial(ctx context.Context, options client.Options) (client.Client, error) {
 	c, err := client.DialContext(ctx, options)
 	if err != nil {
-		return nil, fmt.Errorf("Temporal at %s: %w", addressOf(options), err)
+		return nil, fmt.Errorf("connect to Temporal at %s: %w", addressOf(options), err)
 	}
 	return c, nil
 }
