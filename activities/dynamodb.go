@@ -106,7 +106,7 @@ func (d *DynamoDB) activities() []named {
 			return d.run(ctx, op.Name, document)
 		}})
 	}
-	return all
+	return append(all, named{DescribeCapacity, d.describeCapacity})
 }
 
 // run is one attempt of an activity. A repeat keeps the place of the first. Reads,

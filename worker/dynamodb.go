@@ -12,6 +12,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/connect"
+	"sluice/workflows"
 )
 
 // newDynamoDB builds the DynamoDB activities, and gives their shares of capacity
@@ -21,6 +22,7 @@ func (s *service) newDynamoDB(c config, made *clients, metrics client.MetricsHan
 		Client:  connect.DynamoDB(made.aws),
 		Place:   path.Join(c.ThroughputScope, made.aws.Region),
 		Worker:  workerName(),
+		Owner:   workflows.ThroughputOwners{Client: made.temporal, TaskQueue: c.TaskQueue},
 		Marks:   made.temporal,
 		Logger:  connect.TemporalLogger(logger),
 		Metrics: metrics,

@@ -1,0 +1,169 @@
+package workflows
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/throughput"
+)
+
+// listen sets up the messages.
+func (r *throughputRun) listen(ctx workflow.Context) error {
+	if err := workflow.SetQueryHandler(ctx, QueryStatus, func() (*throughput.Status, error) {
+		return r.status(ctx), nil
+	}); err != nil {
+		return err
+	}
+	if err := update(ctx, UpdateLease, r.lease); err != nil {
+		return err
+	}
+	if err := update(ctx, UpdateRelease, r.release); err != nil {
+		return err
+	}
+	if err := update(ctx, UpdatePause, r.pause); err != nil {
+		return err
+	}
+	if err := update(ctx, UpdateUnpause, r.unpause); err != nil {
+		return err
+	}
+	if err := update(ctx, UpdateSet, r.set); err != nil {
+		return err
+	}
+	r.pauses = workflow.GetSignalChannel(ctx, UpdatePause)
+	r.unpauses = workflow.GetSignalChannel(ctx, UpdateUnpause)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for ctx.Err() == nil {
+			selector := workflow.NewSelector(ctx)
+			selector.AddReceive(r.pauses, func(c workflow.ReceiveChannel, _ bool) { r.signalled(ctx, c, UpdatePause, r.pause) })
+			selector.AddReceive(r.unpauses, func(c workflow.ReceiveChannel, _ bool) { r.signalled(ctx, c, UpdateUnpause, r.unpause) })
+			selector.Select(ctx)
+		}
+	})
+	return nil
+}
+
+// update registers a handler whose input is decoded strictly, by the validator
+// first, so that what is refused leaves nothing in history.
+func update[In, Out any](ctx workflow.Context, name string, handle func(workflow.Context, In) (Out, error)) error {
+	return workflow.SetUpdateHandlerWithOptions(ctx, name,
+		func(ctx workflow.Context, raw json.RawMessage) (out Out, err error) {
+			var in In
+			if err := decode(name, raw, &in); err != nil {
+				return out, err
+			}
+			return handle(ctx, in)
+		},
+		workflow.UpdateHandlerOptions{Validator: func(_ workflow.Context, raw json.RawMessage) error {
+			var in In
+			return decode(name, raw, &in)
+		}})
+}
+
+// signalled handles a signal; what an update would refuse is ignored and logged.
+func (r *throughputRun) signalled(ctx workflow.Context, c workflow.ReceiveChannel, name string,
+	handle func(workflow.Context, ThroughputPause) (*throughput.Status, error),
+) {
+	var raw json.RawMessage
+	if !c.ReceiveAsync(&raw) {
+		return
+	}
+	var in ThroughputPause
+	err := decode(name, raw, &in)
+	if err == nil {
+		_, err = handle(ctx, in)
+	}
+	if err != nil {
+		workflow.GetLogger(ctx).Warn("signal ignored", "signal", name, "error", err)
+	}
+}
+
+// drain takes the signals already delivered, which a run that ends would lose.
+func (r *throughputRun) drain(ctx workflow.Context) {
+	for r.pauses.Len() > 0 {
+		r.signalled(ctx, r.pauses, UpdatePause, r.pause)
+	}
+	for r.unpauses.Len() > 0 {
+		r.signalled(ctx, r.unpauses, UpdateUnpause, r.unpause)
+	}
+}
+
+func (r *throughputRun) release(ctx workflow.Context, in ThroughputRelease) (struct{}, error) {
+	r.owner.Release(workflow.Now(ctx), in.Worker)
+	r.details(ctx)
+	return struct{}{}, nil
+}
+
+func (r *throughputRun) pause(ctx workflow.Context, in ThroughputPause) (*throughput.Status, error) {
+	r.owner.Pause(workflow.Now(ctx), in.Reason, in.For.Std())
+	r.rearm = true
+	return r.status(ctx), r.show(ctx, StatePaused)
+}
+
+func (r *throughputRun) unpause(ctx workflow.Context, _ ThroughputPause) (*throughput.Status, error) {
+	r.owner.Unpause(workflow.Now(ctx))
+	r.rearm = true
+	return r.status(ctx), r.show(ctx, StateOpen)
+}
+
+func (r *throughputRun) set(ctx workflow.Context, in ThroughputSet) (*throughput.Status, error) {
+	r.owner.Set(workflow.Now(ctx), in.UnitsPerSecond, in.Utilization, usualUtilization)
+	r.rearm = true
+	return r.status(ctx), r.show(ctx, "")
+}
+
+// show brings search attributes and details up to date; "" takes the state that
+// the owner is in.
+func (r *throughputRun) show(ctx workflow.Context, state string) error {
+	if state == "" || (state == StateOpen && r.owner.Paused) {
+		state = StateOpen
+		if r.owner.Paused {
+			state = StatePaused
+		}
+	}
+	r.details(ctx)
+	resource, err := throughput.ParseResource(r.owner.Resource)
+	if err != nil {
+		return err
+	}
+	return r.attributes.set(ctx, state, TypeThroughput, resource.Table)
+}
+
+// details writes what the Web UI shows. It is no event, so it may follow every
+// lease.
+func (r *throughputRun) details(ctx workflow.Context) {
+	s := r.status(ctx)
+	var b strings.Builder
+	switch {
+	case s.Paused && s.PausedUntil != nil:
+		fmt.Fprintf(&b, "**Paused** until %s: %s\n\n", s.PausedUntil.UTC().Format(time.RFC3339), s.Reason)
+	case s.Paused:
+		fmt.Fprintf(&b, "**Paused** until unpaused: %s\n\n", s.Reason)
+	}
+	if s.Effective > 0 {
+		fmt.Fprintf(&b, "Ceiling in force: **%v units/s** (%v provisioned, %v of it used).\n\n", s.Effective, s.Provisioned, s.Utilization)
+	} else {
+		b.WriteString("No ceiling: on demand, until the service throttles.\n\n")
+	}
+	fmt.Fprintf(&b, "Consumed: %v units/s. Throttled: %d calls in the last minute.\n\n", s.ConsumedPerSecond, s.ThrottledPerMinute)
+	if s.LastError != "" {
+		fmt.Fprintf(&b, "Last error: %s\n\n", s.LastError)
+	}
+	for i, l := range s.Leases {
+		if i == 0 {
+			b.WriteString("| worker | units/s | until |\n|---|---|---|\n")
+		}
+		share := l.UnitsPerSecond.String()
+		if l.Unlimited {
+			share = "no limit"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", l.Worker, share, l.ExpiresAt.UTC().Format(time.TimeOnly))
+	}
+	if b.String() != r.lastDetails {
+		r.lastDetails = b.String()
+		workflow.SetCurrentDetails(ctx, r.lastDetails)
+	}
+}

@@ -1,0 +1,68 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"sluice/internal/throughput"
+)
+
+// ThroughputOwners is how programs reach the owners of budgets.
+type ThroughputOwners struct {
+	Client    client.Client
+	TaskQueue string // of the owners that are started on demand
+}
+
+// Start is how an owner is started, where none runs.
+func (o ThroughputOwners) Start(in ThroughputInput) client.WithStartWorkflowOperation {
+	return o.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID:                       ThroughputID(in.Resource),
+		TaskQueue:                o.TaskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            "capacity of " + in.Resource,
+		StaticDetails:            "Shares the capacity of this table or index among all workers. It ends by itself when nobody has used it for ten minutes.",
+	}, TypeThroughput, in)
+}
+
+// Lease asks the owner of a resource for a share, and starts it where none runs.
+func (o ThroughputOwners) Lease(ctx context.Context, resource string, request throughput.LeaseRequest) (lease throughput.Lease, err error) {
+	handle, err := o.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: o.Start(ThroughputInput{Resource: resource, Utilization: usualUtilization}),
+		UpdateOptions: client.UpdateWorkflowOptions{
+			WorkflowID:   ThroughputID(resource),
+			UpdateName:   UpdateLease,
+			Args:         []any{request},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err == nil {
+		err = handle.Get(ctx, &lease)
+	}
+	if err != nil {
+		return lease, fmt.Errorf("lease of %s: %w", resource, err)
+	}
+	return lease, nil
+}
+
+// Release gives a worker's share back; an owner that has ended has it already.
+func (o ThroughputOwners) Release(ctx context.Context, resource, worker string) error {
+	handle, err := o.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID:   ThroughputID(resource),
+		UpdateName:   UpdateRelease,
+		Args:         []any{ThroughputRelease{Worker: worker}},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(ctx, nil)
+	}
+	var gone *serviceerror.NotFound
+	if err == nil || errors.As(err, &gone) {
+		return nil
+	}
+	return fmt.Errorf("release of %s: %w", resource, err)
+}
