@@ -11,6 +11,7 @@ var registry = []struct {
 	name string
 	code any
 }{
+	{TypeThroughput, Throughput},
 	{TypeIngest, Ingest},
 }
 
