@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
@@ -42,6 +43,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 	db := s.newDynamoDB(c, made, metrics, logger)
 	return []activities.System{
 		db,
+		&activities.Children{Temporal: made.temporal},
 		&activities.Temporal{Client: made.temporal},
 		&activities.Ingest{
 			Temporal: made.temporal, TaskQueue: c.TaskQueue, S3: made.s3, SQS: made.sqs,
@@ -55,6 +57,7 @@ func workerOptions(c config) worker.Options {
 		WorkerStopTimeout:                c.StopTimeout,
 		MaxHeartbeatThrottleInterval:     heartbeatThrottle,
 		DefaultHeartbeatThrottleInterval: heartbeatThrottle,
+		Interceptors:                     []interceptor.WorkerInterceptor{workflows.Interceptor()},
 	}
 	if c.Deployment != "" {
 		options.DeploymentOptions = worker.DeploymentOptions{

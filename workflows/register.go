@@ -13,6 +13,7 @@ var registry = []struct {
 }{
 	{TypeThroughput, Throughput},
 	{TypeIngest, Ingest},
+	{TypeRequest, Request},
 }
 
 // Register adds every workflow to w. The worker and the replay tests both call

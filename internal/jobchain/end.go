@@ -1,0 +1,200 @@
+package jobchain
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sluice/internal/backoff"
+)
+
+// Kind is what the end of a try means for its job.
+type Kind int
+
+// The kinds of ends. All but Interrupted, Refused and Lost close the try.
+const (
+	Succeeded   Kind = iota // COMPLETE
+	Failed                  // counts as a try; retried while retries are left
+	Final                   // counts, and is never retried
+	Interrupted             // the worker is stopping: repeated under its number at once
+	Refused                 // Throttled or Unavailable: repeated under its number after a delay
+	Lost                    // heartbeat timeout: repeated under its number, at most ten in a row
+	Halted                  // a child request that ended STOPPED: so is the job
+)
+
+// MaxLost is how many heartbeat timeouts in a row fail a job: such a job takes
+// its workers with it.
+const MaxLost = 10
+
+// TypeWorkerLost, TypeTooLarge and TypeInvalidInput are the error types that
+// this package gives to a job itself.
+const (
+	TypeWorkerLost   = "WorkerLost"
+	TypeTooLarge     = "TooLarge"
+	TypeInvalidInput = "InvalidInput"
+)
+
+// refusedBackoff spaces the repeats of a job that a service refused; an
+// interrupted or lost one goes on at once.
+var refusedBackoff = backoff.Policy{Base: 2 * time.Second, Cap: time.Minute}
+
+// again is the least wait before a dispatch under the same number: Temporal
+// takes the same activity ID twice in a run, but not in one workflow task.
+const again = time.Millisecond
+
+// End is how a try ended.
+type End struct {
+	Kind       Kind
+	Output     json.RawMessage // Succeeded
+	Type       string          // of the error
+	Error      string          // the error in words
+	Delay      time.Duration   // Refused: when to ask again, 0 leaves it to the back-off
+	Random     float64         // Refused: in [0, 1), spreads the repeats
+	Checkpoint json.RawMessage // what the try left for the next one; nil for nothing new
+	Asked      bool            // it had been asked to stop by a suspension
+}
+
+// End closes the dispatch of job i.
+func (c *Chain) End(i int, now time.Time, e End) {
+	e = c.fit(i, e)
+	j := &c.jobs[i]
+	c.remember(i, e.Checkpoint)
+	if e.Kind != Lost {
+		j.lost = 0
+	}
+	if e.Kind != Refused {
+		j.refused = 0
+	}
+	switch {
+	case e.Kind == Succeeded:
+		c.forget(i)
+		c.keep(i, e.Output)
+		c.close(i, now, Complete, End{})
+	case e.Asked && e.Type != TypeTooLarge:
+		c.interrupt(i, now, e)
+	case e.Kind == Halted:
+		c.close(i, now, Stopped, e)
+	case e.Kind == Interrupted, e.Kind == Refused, e.Kind == Lost:
+		c.repeat(i, now, e)
+	default:
+		c.fail(i, now, e)
+	}
+	c.settle(i, now)
+}
+
+// fit fails a try whose output or checkpoint would make a run carry too much.
+func (c *Chain) fit(i int, e End) End {
+	more, what := 0, "output"
+	if e.Kind == Succeeded {
+		more = c.outputSize(i, e.Output) - change(c.jobs[i].checkpoint != nil)*size(c.jobs[i].checkpoint)
+	} else if e.Checkpoint != nil {
+		more, what = size(e.Checkpoint), "checkpoint"
+	}
+	if c.carried+more <= MaxCarried {
+		return e
+	}
+	return End{Kind: Final, Type: TypeTooLarge, Error: fmt.Sprintf(
+		"job %s: %s of %d bytes: the request would carry %d bytes, more than %d; keep large data elsewhere and hand on where it is",
+		c.doc.Jobs[i].ID, what, more, c.carried+more, MaxCarried)}
+}
+
+// Refuse fails job i, which can't be dispatched.
+func (c *Chain) Refuse(i int, now time.Time, errType, message string) {
+	c.Start(i, now)
+	c.End(i, now, End{Kind: Final, Type: errType, Error: message})
+}
+
+// fail counts the try and leaves the job to be tried again or FAILed.
+func (c *Chain) fail(i int, now time.Time, e End) {
+	j, doc := &c.jobs[i], &c.doc.Jobs[i]
+	j.spent++
+	if e.Kind == Final || j.spent > doc.Retry {
+		j.failure = e.Type
+		c.close(i, now, Fail, e)
+		return
+	}
+	c.log.close(j.entry, now, Fail, e)
+	j.notBefore = later(now, doc.RetryWait.Std())
+	c.set(i, Pending)
+}
+
+// repeat leaves the job to be dispatched again under the same number.
+func (c *Chain) repeat(i int, now time.Time, e End) {
+	j := &c.jobs[i]
+	wait := again
+	switch e.Kind {
+	case Lost:
+		if j.lost++; j.lost >= MaxLost {
+			e.Kind, e.Type = Final, TypeWorkerLost
+			e.Error = fmt.Sprintf("%d heartbeat timeouts in a row: %s", j.lost, e.Error)
+			c.fail(i, now, e)
+			return
+		}
+	case Refused:
+		j.refused++
+		if wait = e.Delay; wait <= 0 {
+			wait = max(refusedBackoff.Delay(j.refused, e.Random), refusedBackoff.Base/2)
+		}
+	}
+	j.repeat = true
+	j.notBefore = now.Add(max(wait, again))
+	c.log.close(j.entry, now, Pending, e)
+	c.set(i, Pending)
+}
+
+// interrupt leaves the job STOPPED until the request is resumed.
+func (c *Chain) interrupt(i int, now time.Time, e End) {
+	j := &c.jobs[i]
+	j.repeat, j.interrupted = true, true
+	c.interrupted++
+	j.notBefore = now.Add(again)
+	e.Type, e.Error = "", ""
+	c.log.close(j.entry, now, Stopped, e)
+	c.set(i, Stopped)
+}
+
+func (c *Chain) close(i int, now time.Time, s State, e End) {
+	c.log.close(c.jobs[i].entry, now, s, e)
+	c.set(i, s)
+}
+
+// Interrupted reports that a job was stopped by a suspension.
+func (c *Chain) Interrupted() bool { return c.interrupted > 0 }
+
+// Release makes the jobs that a suspension stopped PENDING again.
+func (c *Chain) Release() {
+	if c.interrupted == 0 {
+		return
+	}
+	c.interrupted = 0
+	for i := range c.jobs {
+		if c.jobs[i].interrupted {
+			c.jobs[i].interrupted = false
+			c.set(i, Pending)
+		}
+	}
+}
+
+// Halt marks job i, which was asked to stop and is not waited for any longer,
+// as STOPPED: whatever it still does has no effect on the request.
+func (c *Chain) Halt(i int, now time.Time, why string) {
+	c.close(i, now, Stopped, End{Error: why})
+}
+
+// later is now plus a wait, and the zero time for none: the job is ready then.
+func later(now time.Time, wait time.Duration) time.Time {
+	if wait <= 0 {
+		return time.Time{}
+	}
+	return now.Add(wait)
+}
+
+// Repeats is how often in a row a service has refused job i.
+func (c *Chain) Repeats(i int) int { return c.jobs[i].refused }
+
+// Peek is the number under which job i is dispatched next, and the checkpoint
+// that it goes on from.
+func (c *Chain) Peek(i int) (try int, checkpoint json.RawMessage) {
+	j := &c.jobs[i]
+	return j.tries + change(!j.repeat), j.checkpoint
+}

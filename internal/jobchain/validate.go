@@ -1,0 +1,177 @@
+package jobchain
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/internal/document"
+)
+
+var (
+	idForm      = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+	allowsRetry = "at least 0"
+)
+
+// Parse reads a document strictly. The faults are all there are, in the order in
+// which a reader of the document meets them.
+func Parse(raw []byte) (Document, document.Faults) {
+	d := NewDocument()
+	faults := document.Decode(raw, &d)
+	d.Check(&faults)
+	return d, faults
+}
+
+// Check adds what is wrong with the document's meaning.
+func (d *Document) Check(faults *document.Faults) {
+	index := d.checkJobs(faults)
+	d.checkOrder(faults, index)
+	d.checkInputs(faults, index)
+	for _, name := range sortedKeys(d.Sequences) {
+		if s := d.Sequences[name]; s.Retry < 0 {
+			faults.Add("sequences."+name+".retry", "%d; %s", s.Retry, allowsRetry)
+		}
+	}
+	for _, id := range sortedKeys(d.Finished) {
+		if _, ok := index[id]; !ok {
+			faults.Add("finished."+id, "no job %q", id)
+		}
+	}
+	if d.MaxParallelJobs < 0 || d.MaxParallelJobs > MaxParallel {
+		faults.Add("maxParallelJobs", "%d; allowed are 0 (for %d) to %d", d.MaxParallelJobs, DefaultParallel, MaxParallel)
+	}
+	if len(d.FairnessKey) > maxFairnessKey {
+		faults.Add("fairnessKey", "%d bytes; at most %d", len(d.FairnessKey), maxFairnessKey)
+	}
+	d.checkText(faults, "type", d.Type, maxName)
+}
+
+// checkJobs checks each job for itself and returns the jobs by ID.
+func (d *Document) checkJobs(faults *document.Faults) map[string]int {
+	if !faults.Has("jobs") && (len(d.Jobs) == 0 || len(d.Jobs) > MaxJobs) {
+		faults.Add("jobs", "%d jobs; allowed are 1 to %d", len(d.Jobs), MaxJobs)
+	}
+	index := make(map[string]int, len(d.Jobs))
+	for i := range d.Jobs {
+		j, path := &d.Jobs[i], document.Index("jobs", i)
+		d.checkJob(faults, path, j)
+		if first, taken := index[j.ID]; taken && j.ID != "" {
+			faults.Add(path+".id", "%q is the ID of jobs[%d] already", j.ID, first)
+			continue
+		}
+		index[j.ID] = i
+	}
+	return index
+}
+
+func (d *Document) checkJob(faults *document.Faults, path string, j *Job) {
+	if j.ID != "" && !idForm.MatchString(j.ID) {
+		faults.Add(path+".id", "%q; an ID is 1 to 100 of A-Z a-z 0-9 _ . -", cut(j.ID, 120))
+	}
+	if (j.Activity == "") == (j.Workflow == "") {
+		faults.Add(path, "give either activity or workflow")
+	}
+	d.checkText(faults, path+".activity", j.Activity, maxName)
+	d.checkText(faults, path+".workflow", j.Workflow, maxName)
+	d.checkText(faults, path+".taskQueue", j.TaskQueue, maxName)
+	if j.Retry < 0 {
+		faults.Add(path+".retry", "%d; %s", j.Retry, allowsRetry)
+	}
+	if j.Timeout <= 0 && !faults.Has(path+".timeout") {
+		faults.Add(path+".timeout", "%v; it has to be longer", j.Timeout)
+	}
+	if j.Priority < 1 || j.Priority > 5 {
+		faults.Add(path+".priority", "%d; allowed are 1 (first) to 5", j.Priority)
+	}
+	if _, ok := d.Sequences[j.Sequence]; j.Sequence != "" && !ok {
+		faults.Add(path+".sequence", "no sequence %q", j.Sequence)
+	}
+}
+
+func (d *Document) checkText(faults *document.Faults, path, text string, limit int) {
+	if utf8.RuneCountInString(text) > limit {
+		faults.Add(path, "%d characters; at most %d", utf8.RuneCountInString(text), limit)
+	}
+}
+
+// checkInputs checks the expressions in the jobs' inputs.
+func (d *Document) checkInputs(faults *document.Faults, index map[string]int) {
+	var above ancestors
+	for i := range d.Jobs {
+		path := document.Index("jobs", i) + ".input"
+		for _, e := range expressions(d.Jobs[i].Input) {
+			if err := e.check(); err != nil {
+				faults.Add(document.Join(path, e.path), "%v", err)
+				continue
+			}
+			id, refers := e.job()
+			if !refers {
+				continue
+			}
+			at, known := index[id]
+			switch _, finished := d.Finished[id]; {
+			case !known:
+				faults.Add(document.Join(path, e.path), "%q: no job %q", e.text, id)
+			case !finished && !above.of(d, index, i)[at]:
+				faults.Add(document.Join(path, e.path), "%q: job %q need not be complete by then; name it in after", e.text, id)
+			}
+		}
+	}
+}
+
+// ancestors remembers the jobs before one job, since its expressions come in a
+// row.
+type ancestors struct {
+	job  int
+	seen map[int]bool
+}
+
+// of returns the jobs that are complete when job i starts.
+func (a *ancestors) of(d *Document, index map[string]int, i int) map[int]bool {
+	if a.seen != nil && a.job == i {
+		return a.seen
+	}
+	a.job, a.seen = i, map[int]bool{}
+	for todo := []int{i}; len(todo) > 0; {
+		last := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, id := range d.Jobs[last].After {
+			if at, ok := index[id]; ok && !a.seen[at] {
+				a.seen[at] = true
+				todo = append(todo, at)
+			}
+		}
+	}
+	return a.seen
+}
+
+// Carried is how many bytes the document takes in what a run carries, with what
+// is kept about its jobs at the least. A document of more than MaxCarried can't
+// be run; its finished outputs come on top.
+func (d *Document) Carried() int {
+	copied := *d
+	copied.Finished = nil
+	encoded, err := json.Marshal(copied)
+	if err != nil {
+		return MaxCarried + 1 // not reached: a document that was read can be written
+	}
+	return len(encoded) + len(d.Jobs)*carriedJob + carriedFixed
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m { //workflowcheck:ignore the keys are sorted before anyone sees them
+		keys = append(keys, k)
+	}
+	sortStrings(keys)
+	return keys
+}
+
+// cut shortens text to at most n bytes without splitting a character.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
+}

@@ -1,0 +1,29 @@
+package requests_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestChainHandsOutputsOn(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"type":"demo","args":{"n":12345678901234567890123},"jobs":[
+		{"id":"a","activity":"Test.Job","input":{"output":{"$from":"args"}}},
+		{"id":"b","activity":"Test.Job","after":["a"],"input":{"output":{"got":{"$from":"jobs.a.n"},"plain":{"$literal":{"$from":"x"}},"id":{"$from":"request.type"}}}},
+		{"id":"c","workflow":"TestChild","after":["a"],"input":{"output":7}},
+		{"id":"d","activity":"Test.Job","after":["b","c"],"retry":2,"input":{"failTries":2,"output":"done"}}]}`)
+	result := b.result(run)
+	require.Equal(t, "COMPLETE", string(result.State))
+	require.JSONEq(t, `{"got":12345678901234567890123,"plain":{"$from":"x"},"id":"demo"}`, string(result.Jobs["b"]))
+	require.Equal(t, `7`, string(result.Jobs["c"]))
+	require.Equal(t, `"done"`, string(result.Jobs["d"]))
+	require.Equal(t, 4, result.FinishedJobs)
+	log := b.log(run)
+	require.Equal(t, 6, log.Total)
+	require.Equal(t, "FAIL", string(log.Entries[3].State))
+	require.Equal(t, "told to fail", log.Entries[3].Error)
+	require.Equal(t, 3, log.Entries[5].Try)
+	s := b.status(run)
+	require.NotNil(t, s.FinishedAt)
+}

@@ -1,0 +1,188 @@
+// Package requests_test runs requests on a real server: most tests with a worker
+// in the test's own process, which can be stopped at the right instant, some
+// through the worker and starter programs.
+package requests_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	temporallog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/tests/harness"
+	"sluice/tests/jobs/testjobs"
+	"sluice/workflows"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+
+// bench is a stack with a worker in this process, which runs the product's
+// workflows and the test jobs.
+type bench struct {
+	*harness.Stack
+	t      *testing.T
+	c      client.Client // as the worker's, with our headers
+	jobs   *testjobs.Jobs
+	worker worker.Worker
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	s := harness.Start(t)
+	c, err := client.NewClientFromExisting(s.Client, client.Options{
+		Logger:             temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())},
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	b := &bench{Stack: s, t: t, c: c, jobs: &testjobs.Jobs{}}
+	b.startWorker()
+	t.Cleanup(b.stopWorker)
+	return b
+}
+
+func (b *bench) startWorker() {
+	b.t.Helper()
+	b.worker = worker.New(b.c, b.TaskQueue, worker.Options{
+		MaxHeartbeatThrottleInterval: 100 * time.Millisecond,
+		WorkerStopTimeout:            5 * time.Second,
+		Interceptors:                 []interceptor.WorkerInterceptor{workflows.Interceptor()},
+	})
+	workflows.Register(b.worker)
+	activities.Register(b.worker, &activities.Children{Temporal: b.c})
+	b.jobs.Register(b.worker)
+	require.NoError(b.t, b.worker.Start())
+}
+
+func (b *bench) stopWorker() {
+	if b.worker != nil {
+		b.worker.Stop()
+		b.worker = nil
+	}
+}
+
+// start starts a request under a name of its own.
+func (b *bench) start(document string) client.WorkflowRun {
+	b.t.Helper()
+	run, err := b.c.ExecuteWorkflow(b.t.Context(), client.StartWorkflowOptions{
+		ID: "request/" + b.Name("r"), TaskQueue: b.TaskQueue,
+	}, workflows.TypeRequest, json.RawMessage(document))
+	require.NoError(b.t, err)
+	return run
+}
+
+// patient bounds what a test waits for.
+func (b *bench) patient() context.Context {
+	ctx, cancel := context.WithTimeout(b.t.Context(), 90*time.Second)
+	b.t.Cleanup(cancel)
+	return ctx
+}
+
+func (b *bench) result(run client.WorkflowRun) *workflows.RequestResult {
+	b.t.Helper()
+	var result workflows.RequestResult
+	err := run.Get(b.patient(), &result)
+	if err != nil {
+		b.t.Fatalf("%s: %v\n%+v", run.GetID(), err, b.failureStatus(err))
+	}
+	return &result
+}
+
+// failure is the application error that the request ended with.
+func (b *bench) failure(run client.WorkflowRun) *temporal.ApplicationError {
+	b.t.Helper()
+	err := run.Get(b.patient(), nil)
+	var application *temporal.ApplicationError
+	require.ErrorAs(b.t, err, &application)
+	return application
+}
+
+func (b *bench) failureStatus(err error) (s workflows.RequestStatus) {
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) && application.HasDetails() {
+		_ = application.Details(&s)
+	}
+	return s
+}
+
+func (b *bench) status(run client.WorkflowRun) *workflows.RequestStatus {
+	b.t.Helper()
+	answer, err := b.c.QueryWorkflow(b.patient(), run.GetID(), "", workflows.QueryStatus)
+	require.NoError(b.t, err)
+	var s workflows.RequestStatus
+	require.NoError(b.t, answer.Get(&s))
+	return &s
+}
+
+func (b *bench) log(run client.WorkflowRun) *workflows.RequestLog {
+	b.t.Helper()
+	answer, err := b.c.QueryWorkflow(b.patient(), run.GetID(), "", workflows.QueryLog)
+	require.NoError(b.t, err)
+	var l workflows.RequestLog
+	require.NoError(b.t, answer.Get(&l))
+	return &l
+}
+
+// update sends an update and returns its answer or the refusal.
+func (b *bench) update(run client.WorkflowRun, name, input string) (*workflows.RequestStatus, error) {
+	b.t.Helper()
+	var s workflows.RequestStatus
+	return &s, b.updateInto(run, name, input, &s)
+}
+
+func (b *bench) updateInto(run client.WorkflowRun, name, input string, answer any) error {
+	b.t.Helper()
+	handle, err := b.c.UpdateWorkflow(b.patient(), client.UpdateWorkflowOptions{
+		WorkflowID: run.GetID(), UpdateName: name, Args: []any{json.RawMessage(input)}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(b.patient(), answer)
+}
+
+func (b *bench) must(run client.WorkflowRun, name, input string) *workflows.RequestStatus {
+	b.t.Helper()
+	s, err := b.update(run, name, input)
+	require.NoError(b.t, err)
+	return s
+}
+
+// await waits until the request's status is as wanted.
+func (b *bench) await(run client.WorkflowRun, what string, wanted func(*workflows.RequestStatus) bool) *workflows.RequestStatus {
+	b.t.Helper()
+	var s *workflows.RequestStatus
+	harness.Await(b.t, what, func(ctx context.Context) error {
+		answer, err := b.c.QueryWorkflow(ctx, run.GetID(), "", workflows.QueryStatus)
+		if err != nil {
+			return err
+		}
+		s = &workflows.RequestStatus{}
+		if err := answer.Get(s); err != nil {
+			return err
+		}
+		if !wanted(s) {
+			raw, _ := json.Marshal(s)
+			return errors.New(string(raw))
+		}
+		return nil
+	})
+	return s
+}
+
+func jobRunning(n int) func(*workflows.RequestStatus) bool {
+	return func(s *workflows.RequestStatus) bool { return len(s.Jobs) > n && s.Jobs[n].State == "RUNNING" }
+}

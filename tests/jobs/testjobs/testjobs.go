@@ -1,0 +1,203 @@
+// Package testjobs has the activities and workflows that tests run as jobs of
+// requests. Each job does what its input says: work, fail, ignore being asked to
+// stop, leave checkpoints, return much. Dispatches can be written to a file that
+// survives the process, so that a test counts them whatever it killed.
+package testjobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/duration"
+)
+
+// Names under which the jobs are registered.
+const (
+	Job   = "Test.Job"
+	Child = "TestChild"
+)
+
+// Input is what a job is to do, in this order.
+type Input struct {
+	Takes        duration.Duration `json:"takes,omitzero"`
+	Checkpoints  bool              `json:"checkpoints,omitempty"`  // heartbeats its step, goes on from it, and returns where it began
+	IgnoreCancel bool              `json:"ignoreCancel,omitempty"` // works on when asked to stop
+	Plain        bool              `json:"plain,omitempty"`        // ends with ctx.Err(), as a careless job does
+	Kill         bool              `json:"kill,omitempty"`         // takes its worker with it
+	FailTries    int               `json:"failTries,omitempty"`    // tries up to this number fail
+	FailFirst    int               `json:"failFirst,omitempty"`    // so many dispatches fail, whatever their number
+	Type         string            `json:"type,omitempty"`         // of the failure
+	Final        bool              `json:"final,omitempty"`        // the failure is not retryable
+	Delay        duration.Duration `json:"delay,omitzero"`         // the failure's NextRetryDelay
+	Bytes        int               `json:"bytes,omitempty"`        // the output is a string of this length
+	Output       json.RawMessage   `json:"output,omitempty"`
+	Padding      string            `json:"padding,omitempty"` // makes the input large
+}
+
+// Jobs is what the jobs of one process share.
+type Jobs struct {
+	// Log is a file to which every dispatch is appended: "start <workflow>
+	// <activity ID>" and "end <workflow> <activity ID> ok|failed".
+	Log string
+
+	mu    sync.Mutex
+	count map[string]int
+}
+
+// Register adds the jobs to a worker.
+func (j *Jobs) Register(w worker.Registry) {
+	w.RegisterActivityWithOptions(j.Run, activity.RegisterOptions{Name: Job})
+	w.RegisterWorkflowWithOptions(RunChild, workflow.RegisterOptions{Name: Child})
+}
+
+// Dispatches is how often this process was given the activity.
+func (j *Jobs) Dispatches(workflowID, activityID string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.count[workflowID+" "+activityID]
+}
+
+// Run is the activity.
+func (j *Jobs) Run(ctx context.Context, in Input) (out json.RawMessage, err error) {
+	info := activity.GetInfo(ctx)
+	key := info.WorkflowExecution.ID + " " + info.ActivityID
+	dispatch := j.begin(key)
+	defer func() { j.end(key, err) }()
+	first, err := work(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if in.Kill {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	if dispatch <= in.FailFirst || number(info.ActivityID) <= in.FailTries {
+		return nil, temporal.NewApplicationErrorWithOptions("told to fail", in.Type,
+			temporal.ApplicationErrorOptions{NonRetryable: in.Final, NextRetryDelay: in.Delay.Std()})
+	}
+	switch {
+	case in.Bytes > 0:
+		return json.Marshal(strings.Repeat("x", in.Bytes-2))
+	case in.Checkpoints:
+		return json.Marshal(map[string]int{"from": first})
+	case len(in.Output) > 0:
+		return in.Output, nil
+	}
+	return json.RawMessage("null"), nil
+}
+
+// step is how long a job works between two looks at whether it is to stop.
+const step = 20 * time.Millisecond
+
+func work(ctx context.Context, in Input) (first int, err error) {
+	if in.Checkpoints {
+		if _, err := activities.Checkpoint(ctx, &first); err != nil {
+			return 0, err
+		}
+	}
+	steps := int(in.Takes.Std() / step)
+	for n := first; n < steps; n++ {
+		if in.Checkpoints {
+			activity.RecordHeartbeat(ctx, n)
+		} else {
+			activity.RecordHeartbeat(ctx)
+		}
+		stopped := activity.GetWorkerStopChannel(ctx)
+		done := ctx.Done()
+		if in.IgnoreCancel {
+			done, stopped = nil, nil
+		}
+		select {
+		case <-time.After(step):
+		case <-stopped:
+			return first, activities.Fail(activities.TypeWorkerStopping, activities.Failure{Message: "worker stopping", Checkpoint: n})
+		case <-done:
+			if in.Plain {
+				return first, ctx.Err()
+			}
+			return first, temporal.NewCanceledError(n)
+		}
+	}
+	return first, nil
+}
+
+func (j *Jobs) begin(key string) (dispatch int) {
+	j.mu.Lock()
+	if j.count == nil {
+		j.count = map[string]int{}
+	}
+	j.count[key]++
+	dispatch = j.count[key]
+	j.mu.Unlock()
+	j.write("start " + key)
+	return dispatch
+}
+
+func (j *Jobs) end(key string, err error) {
+	if err != nil {
+		j.write("end " + key + " failed")
+		return
+	}
+	j.write("end " + key + " ok")
+}
+
+func (j *Jobs) write(line string) {
+	if j.Log == "" {
+		return
+	}
+	f, err := os.OpenFile(j.Log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	fmt.Fprintln(f, line)
+}
+
+// number is the try's number in an activity ID "<job>/<try>".
+func number(activityID string) int {
+	n, err := strconv.Atoi(activityID[strings.LastIndex(activityID, "/")+1:])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// ChildInput is what a child workflow is to do.
+type ChildInput struct {
+	Takes   duration.Duration `json:"takes"`
+	Rolls   int               `json:"rolls"` // continues as new so often, each time after Takes
+	Fail    bool              `json:"fail"`
+	Ignores bool              `json:"ignores"` // goes on when cancelled
+	Output  json.RawMessage   `json:"output"`
+}
+
+// RunChild is the child workflow.
+func RunChild(ctx workflow.Context, in ChildInput) (json.RawMessage, error) {
+	wait := ctx
+	if in.Ignores {
+		wait, _ = workflow.NewDisconnectedContext(ctx)
+	}
+	if err := workflow.Sleep(wait, in.Takes.Std()); err != nil {
+		return nil, err
+	}
+	if in.Rolls > 0 {
+		in.Rolls--
+		return nil, workflow.NewContinueAsNewError(ctx, Child, in)
+	}
+	if in.Fail {
+		return nil, temporal.NewApplicationError("told to fail", "ChildFailed")
+	}
+	return in.Output, nil
+}

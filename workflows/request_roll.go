@@ -1,0 +1,105 @@
+package workflows
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/jobchain"
+)
+
+// carriedRequest is what a run hands to the next besides the document, in whose
+// `finished` the outputs are.
+type carriedRequest struct {
+	Created  time.Time        `json:"created"`
+	Gate     jobchain.Gate    `json:"gate"`
+	Chain    jobchain.Carried `json:"chain"`
+	Children []carriedChild   `json:"children,omitempty"`
+}
+
+// carriedChild is a child workflow that runs on.
+type carriedChild struct {
+	Job       int         `json:"job"`
+	Number    int         `json:"number"`
+	StartedAt time.Time   `json:"startedAt,omitzero"`
+	Told      instruction `json:"told,omitempty"`
+}
+
+// continuedRequest is the input of a run that goes on from another.
+type continuedRequest struct {
+	jobchain.Document
+	Carried json.RawMessage `json:"carried" doc:"required"`
+}
+
+// rollOverDue reports that the history has grown enough for another run.
+func (r *request) rollOverDue(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || historyFull(info)
+}
+
+// mayRollOver reports that another run is due and nothing would be lost: no
+// activity is pending, no handler unfinished, no signal untaken. Children run on.
+func (r *request) mayRollOver(ctx workflow.Context) bool {
+	if !r.rollOverDue(ctx) || r.gate.Ended() || r.canceled() || r.signals.pending() || !workflow.AllHandlersFinished(ctx) {
+		return false
+	}
+	for _, t := range r.tries {
+		c := t.child
+		if c == nil || t.ended() || !c.running() || c.checking != nil || (c.telling != nil && !c.telling.IsReady()) {
+			return false
+		}
+	}
+	return true
+}
+
+// rollOver ends this run and starts the next with all that is known.
+func (r *request) rollOver(ctx workflow.Context) error {
+	carried := carriedRequest{Created: r.created, Gate: r.gate}
+	for _, t := range r.tries {
+		carried.Children = append(carried.Children, carriedChild{Job: t.job, Number: t.number, StartedAt: t.child.startedAt, Told: t.child.told})
+	}
+	var doc jobchain.Document
+	doc, carried.Chain = r.chain.Carry(r.created, jobchain.MaxCarried)
+	raw, err := json.Marshal(carried)
+	if err != nil {
+		return err
+	}
+	return workflow.NewContinueAsNewError(ctx, TypeRequest, continuedRequest{Document: doc, Carried: raw})
+}
+
+// continued takes over what the run before carried.
+func (r *request) continued(raw json.RawMessage) error {
+	in := continuedRequest{Document: jobchain.NewDocument()}
+	if err := decode(TypeRequest, raw, &in); err != nil {
+		return err
+	}
+	var carried carriedRequest
+	if err := json.Unmarshal(in.Carried, &carried); err != nil {
+		return fmt.Errorf("%s: carried state: %w", TypeRequest, err)
+	}
+	r.doc, r.created, r.gate = in.Document, carried.Created, carried.Gate
+	r.acted = r.gate.Changes
+	r.chain = jobchain.Restore(&r.doc, r.self(), carried.Chain)
+	r.shown = attributes{state: string(r.gate.State), kind: r.kind()}
+	for _, c := range carried.Children {
+		if c.Job >= 0 && c.Job < len(r.doc.Jobs) {
+			id := ChildID(r.id, r.doc.Jobs[c.Job].ID, fmt.Sprint(c.Number))
+			r.tries = append(r.tries, r.adopt(c.Job, c.Number, id, c.StartedAt, c.Told))
+		}
+	}
+	return nil
+}
+
+var taskRunID = regexp.MustCompile(`^task/[^/]+/([^/]+)/run$`)
+
+// runOfTask is the run of the task whose request has this workflow ID.
+func runOfTask(id string) (run string, ok bool) {
+	match := taskRunID.FindStringSubmatch(id)
+	if match == nil {
+		return "", false
+	}
+	return match[1], true
+}

@@ -1,0 +1,183 @@
+package workflows
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/jobchain"
+)
+
+// RequestStatus is the status document of a request.
+type RequestStatus struct {
+	AsOf         time.Time      `json:"asOf"`
+	ID           string         `json:"id"`
+	Type         string         `json:"type"`
+	State        jobchain.State `json:"state"`
+	Reason       string         `json:"reason"`
+	CreatedAt    time.Time      `json:"createdAt"`
+	SuspendedAt  *time.Time     `json:"suspendedAt"`
+	ResumeBy     *time.Time     `json:"resumeBy"`
+	FinishedAt   *time.Time     `json:"finishedAt"`
+	SuspendedFor string         `json:"suspendedFor"` // time in SUSPENDED in all, this suspension included
+	Stopping     int            `json:"stopping"`     // jobs that were asked to stop and are waited for
+	TotalJobs    int            `json:"totalJobs"`
+	FinishedJobs int            `json:"finishedJobs"`
+	Claim        *RequestClaim  `json:"claim"`
+	Jobs         []RequestJob   `json:"jobs"`
+
+	AlreadyRunning   bool `json:"alreadyRunning,omitempty"`   // answer to resume
+	AlreadySuspended bool `json:"alreadySuspended,omitempty"` // answer to suspend
+}
+
+// RequestClaim is a claim as everybody may see it.
+type RequestClaim struct {
+	Holder    string    `json:"holder"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// RequestJob is a job in RequestStatus.
+type RequestJob struct {
+	ID         string         `json:"id"`
+	Name       string         `json:"name"`
+	TaskQueue  string         `json:"taskQueue"`
+	State      jobchain.State `json:"state"`
+	Tries      int            `json:"tries"`
+	StartedAt  *time.Time     `json:"startedAt,omitempty"`  // of the latest try
+	FinishedAt *time.Time     `json:"finishedAt,omitempty"` // of the latest try
+	Error      string         `json:"error,omitempty"`
+	WaitsFor   []string       `json:"waitsFor,omitempty"` // ids, or why else it waits
+}
+
+// RequestLog answers the query log.
+type RequestLog struct {
+	AsOf    time.Time      `json:"asOf"`
+	Total   int            `json:"total"`   // entries that the question covers
+	Dropped int            `json:"dropped"` // older ones that were too many to keep
+	Entries []RequestEntry `json:"entries"`
+}
+
+// RequestEntry is a try in RequestLog.
+type RequestEntry struct {
+	Job        string         `json:"job"`
+	Try        int            `json:"try"`
+	State      jobchain.State `json:"state"`
+	Error      string         `json:"error"`
+	StartedAt  time.Time      `json:"startedAt"`
+	FinishedAt *time.Time     `json:"finishedAt"`
+}
+
+// page is the part of a list that a query asks for.
+type page struct {
+	Offset int `json:"offset"`
+	Limit  int `json:"limit"`
+}
+
+type logPage struct {
+	Job string `json:"job"`
+	page
+}
+
+const (
+	defaultPage = 500
+	maxPage     = 2000 // entries of a query's answer
+)
+
+// bounds are the elements of a list of n that the page shows.
+func (p page) bounds(n int) (from, to int, err error) {
+	if p.Offset < 0 || p.Limit < 0 || p.Limit > maxPage {
+		return 0, 0, errors.New("offset: at least 0; limit: 0 to 2000")
+	}
+	from = min(p.Offset, n)
+	return from, min(from+p.Limit, n), nil
+}
+
+// answer sets up the queries.
+func (r *request) answer(ctx workflow.Context) error {
+	return errors.Join(
+		workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, func(raw json.RawMessage) (*RequestStatus, error) {
+			p := page{Limit: defaultPage}
+			if err := decode(TypeRequest+" "+QueryStatus, raw, &p); err != nil {
+				return nil, err
+			}
+			if _, _, err := p.bounds(0); err != nil {
+				return nil, err
+			}
+			return r.status(ctx, p), nil
+		}, workflow.QueryHandlerOptions{Description: "The request and its jobs."}),
+		workflow.SetQueryHandlerWithOptions(ctx, QueryLog, func(raw json.RawMessage) (*RequestLog, error) {
+			p := logPage{page: page{Limit: defaultPage}}
+			if err := decode(TypeRequest+" "+QueryLog, raw, &p); err != nil {
+				return nil, err
+			}
+			return r.tryLog(ctx, p)
+		}, workflow.QueryHandlerOptions{Description: "An entry for each try."}),
+		workflow.SetQueryHandlerWithOptions(ctx, QueryExport, func() (jobchain.Document, error) {
+			return r.chain.Export(), nil
+		}, workflow.QueryHandlerOptions{Description: "The request as a document that starts it elsewhere."}),
+	)
+}
+
+// status is the view of the request. It changes nothing: queries ask for it.
+func (r *request) status(ctx workflow.Context, p page) *RequestStatus {
+	now := workflow.Now(ctx)
+	s := &RequestStatus{
+		AsOf: now.UTC(), ID: r.id, Type: r.doc.Type, State: r.gate.State, Reason: r.gate.Reason,
+		CreatedAt: r.created.UTC(), SuspendedAt: instant(r.gate.SuspendedAt), ResumeBy: instant(r.gate.ResumeBy),
+		FinishedAt: instant(r.finishedAt), SuspendedFor: r.suspendedFor(now).String(), Stopping: r.stopping(now),
+		TotalJobs: r.chain.Total(), FinishedJobs: r.chain.Finished(), Jobs: []RequestJob{},
+	}
+	if r.gate.Claim.Live(now) {
+		s.Claim = &RequestClaim{Holder: r.gate.Claim.Holder, ExpiresAt: r.gate.Claim.ExpiresAt.UTC()}
+	}
+	from, to, _ := p.bounds(r.chain.Total())
+	for i := from; i < to; i++ {
+		s.Jobs = append(s.Jobs, r.jobView(i))
+	}
+	return s
+}
+
+func (r *request) jobView(i int) RequestJob {
+	j, v := r.chain.Job(i), r.chain.View(i)
+	queue := j.TaskQueue
+	if queue == "" {
+		queue = r.queue
+	}
+	return RequestJob{ID: j.ID, Name: j.Name(), TaskQueue: queue, State: v.State, Tries: v.Tries,
+		StartedAt: instant(v.Started), FinishedAt: instant(v.Ended), Error: errorText(v.Type, v.Error), WaitsFor: v.WaitsFor}
+}
+
+func (r *request) suspendedFor(now time.Time) time.Duration {
+	d := r.gate.SuspendedFor
+	if r.gate.State == jobchain.Suspended {
+		d += now.Sub(r.gate.SuspendedAt)
+	}
+	return d.Round(time.Millisecond)
+}
+
+func (r *request) tryLog(ctx workflow.Context, p logPage) (*RequestLog, error) {
+	log := r.chain.Log()
+	var rows []int
+	only, known := r.chain.Index(p.Job)
+	if p.Job != "" && !known {
+		return nil, errors.New("no job " + p.Job)
+	}
+	for n := range log.Len() {
+		if p.Job == "" || log.At(n).Job == only {
+			rows = append(rows, n)
+		}
+	}
+	from, to, err := p.bounds(len(rows))
+	if err != nil {
+		return nil, err
+	}
+	answer := &RequestLog{AsOf: workflow.Now(ctx).UTC(), Total: len(rows), Dropped: log.Dropped(), Entries: []RequestEntry{}}
+	for _, n := range rows[from:to] {
+		e := log.At(n)
+		answer.Entries = append(answer.Entries, RequestEntry{Job: r.chain.Job(e.Job).ID, Try: e.Try, State: e.State,
+			Error: errorText(e.Type, e.Error), StartedAt: e.Started.UTC(), FinishedAt: instant(e.Ended)})
+	}
+	return answer, nil
+}
