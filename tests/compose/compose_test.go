@@ -1,0 +1,86 @@
+// Package compose_test loads docker-compose.temporal.yml as `docker compose
+// config` would and holds it to what it promises, without an engine.
+package compose_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/stretchr/testify/require"
+)
+
+func project(t *testing.T) *types.Project {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.temporal.yml")}, cli.WithWorkingDirectory(root))
+	require.NoError(t, err)
+	p, err := options.LoadProject(t.Context())
+	require.NoError(t, err)
+	return p
+}
+
+func TestComposeHasAllParts(t *testing.T) {
+	p := project(t)
+	for _, name := range []string{
+		"postgres", "temporal-schema", "temporal", "temporal-namespace", "search-attributes", "temporal-ui",
+		"moto", "azurite", "resources", "delivery", "worker",
+	} {
+		require.Contains(t, p.Services, name)
+	}
+}
+
+func TestComposePinsEveryImage(t *testing.T) {
+	pinned := regexp.MustCompile(`:[^:/]*\d+\.\d+`)
+	for name, s := range project(t).Services {
+		if s.Build != nil {
+			continue
+		}
+		require.Regexp(t, pinned, s.Image, name)
+		require.NotContains(t, s.Image, ":latest", name)
+	}
+	dockerfile, err := os.ReadFile("../../Dockerfile")
+	require.NoError(t, err)
+	for _, line := range strings.Split(string(dockerfile), "\n") {
+		if image, ok := strings.CutPrefix(line, "FROM "); ok {
+			require.Regexp(t, pinned, image)
+		}
+	}
+	require.Regexp(t, `(?m)^USER 10001`, string(dockerfile), "programs don't run as root")
+}
+
+func TestComposeListensOnLoopbackOnly(t *testing.T) {
+	for name, s := range project(t).Services {
+		for _, port := range s.Ports {
+			require.Equal(t, "127.0.0.1", port.HostIP, "%s:%s", name, port.Published)
+		}
+	}
+}
+
+// TestComposeStartsInOrder: a service waits for those that run on to be healthy
+// and for jobs to be done, and whatever is waited for as healthy has a check.
+func TestComposeStartsInOrder(t *testing.T) {
+	p := project(t)
+	for name, want := range map[string]map[string]string{
+		"temporal-schema":    {"postgres": types.ServiceConditionHealthy},
+		"temporal":           {"temporal-schema": types.ServiceConditionCompletedSuccessfully},
+		"temporal-namespace": {"temporal": types.ServiceConditionHealthy},
+		"search-attributes":  {"temporal-namespace": types.ServiceConditionCompletedSuccessfully},
+		"temporal-ui":        {"temporal": types.ServiceConditionHealthy},
+		"resources":          {"moto": types.ServiceConditionHealthy, "azurite": types.ServiceConditionHealthy},
+		"delivery":           {"resources": types.ServiceConditionCompletedSuccessfully},
+		"worker":             {"search-attributes": types.ServiceConditionCompletedSuccessfully, "resources": types.ServiceConditionCompletedSuccessfully},
+	} {
+		for needed, condition := range want {
+			require.Equal(t, condition, p.Services[name].DependsOn[needed].Condition, "%s needs %s", name, needed)
+			if condition == types.ServiceConditionHealthy {
+				require.NotNil(t, p.Services[needed].HealthCheck, needed)
+			}
+		}
+	}
+	require.NotNil(t, p.Services["worker"].HealthCheck)
+}
