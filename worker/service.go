@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
@@ -45,6 +46,8 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		db,
 		&activities.Children{Temporal: made.temporal},
 		&activities.Temporal{Client: made.temporal},
+		&activities.Quiescence{DynamoDB: db, S3: made.s3, SQS: made.sqs, Temporal: made.temporal},
+		activities.NewHTTP(c.HTTPAllow, httpCredentials(os.Environ())),
 		&activities.Ingest{
 			Temporal: made.temporal, TaskQueue: c.TaskQueue, S3: made.s3, SQS: made.sqs,
 			Kinesis: kinesis.NewFromConfig(made.aws), DynamoDB: db, Azure: made.azure,

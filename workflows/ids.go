@@ -1,6 +1,9 @@
 package workflows
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Workflow IDs that contract and tools rely on. Each has one function that makes
 // it; those that are taken apart have a twin here as well.
@@ -28,3 +31,7 @@ func ClaimID(name string) string { return "claim/" + name }
 
 // ChildID is the ID of the child workflow that is try number try of a job.
 func ChildID(request, job, try string) string { return request + "/" + job + "/" + try }
+
+// generationID is the ID of the workflow that a `then` entry starts for a later
+// generation of a Quiescence.
+func generationID(id string, generation int) string { return id + "/" + strconv.Itoa(generation) }

@@ -1,5 +1,7 @@
 package workflows
 
+import "sluice/activities"
+
 // Workflow types.
 const (
 	TypeRequest         = "Request"
@@ -7,6 +9,7 @@ const (
 	TypeThroughput      = "Throughput"
 	TypeProducer        = "Producer"
 	TypeQuiescence      = "Quiescence"
+	TypePoll            = activities.PollWorkflow // one poll of Quiescence by an activity
 	TypeCountObjects    = "CountObjects"
 	TypeClaimTasks      = "ClaimTasks"
 	TypeTask            = "Task"

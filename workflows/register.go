@@ -14,6 +14,8 @@ var registry = []struct {
 	{TypeThroughput, Throughput},
 	{TypeIngest, Ingest},
 	{TypeRequest, Request},
+	{TypeQuiescence, Quiescence},
+	{TypePoll, Poll},
 }
 
 // Register adds every workflow to w. The worker and the replay tests both call

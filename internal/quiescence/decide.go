@@ -64,9 +64,6 @@ func (s *State) overdue(rule Rule, now time.Time) string {
 	}
 }
 
-// Overdue is Decide before a poll: it looks at the rule's instants only.
-func (s *State) Overdue(rule Rule, now time.Time) string { return s.overdue(rule, now) }
-
 // Wake is when there is something to do next: the poll, or one of the rule's
 // instants that comes before it.
 func (s *State) Wake(rule Rule) time.Time {

@@ -35,9 +35,3 @@ func (s *State) skip(rule Rule, now time.Time) {
 	s.credit(s.LastPollAt)
 	s.schedule(rule)
 }
-
-// Report takes in news of a change at an instant: the total is now total. The
-// same total again is no news, which is what makes telling it twice harmless.
-func (s *State) Report(rule Rule, total int64, version string, at time.Time) {
-	s.Observe(rule, Reading{Version: version, Count: total, Present: true}, at, at)
-}

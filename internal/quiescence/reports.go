@@ -28,6 +28,10 @@ func (r *Reports) Due(phase string, now time.Time) bool {
 	return r.Spent < reportTokens && (phase != r.Phase || now.Sub(r.At) >= reportEvery)
 }
 
+// Spare reports whether a report could be made, as far as the last call of Due or
+// Told knows.
+func (r *Reports) Spare() bool { return r.Spent < reportTokens }
+
 // Told records a report.
 func (r *Reports) Told(phase string, now time.Time) {
 	r.earn(now)

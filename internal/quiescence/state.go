@@ -15,6 +15,8 @@ type Reading struct {
 	// Gauge marks a count that falls back to 0, a backlog. It is quiet at 0 only,
 	// and what it must have been above is 0 as well.
 	Gauge bool `json:"gauge,omitempty"`
+	// Cursor is whatever the source wants to find in the State when it goes on.
+	Cursor string `json:"cursor,omitempty"`
 }
 
 // State is what a watch has seen so far. Its zero value is a watch that begins.
@@ -23,6 +25,7 @@ type State struct {
 	Version     string    `json:"version"`
 	Count       int64     `json:"count"`
 	Gauge       bool      `json:"gauge,omitempty"`
+	Cursor      string    `json:"cursor,omitempty"`
 	Repeats     int       `json:"repeats"`
 	Polls       int64     `json:"polls"` // successful ones
 	FailedPolls int64     `json:"failedPolls"`
@@ -64,7 +67,7 @@ func (s *State) Observe(rule Rule, reading Reading, began, ended time.Time) {
 		s.Repeats++
 		s.credit(began)
 	}
-	s.Version, s.Count, s.Gauge = reading.Version, reading.Count, reading.Gauge
+	s.Version, s.Count, s.Gauge, s.Cursor = reading.Version, reading.Count, reading.Gauge, reading.Cursor
 	s.schedule(rule)
 }
 

@@ -264,7 +264,7 @@ func TestElapseIsPollingWithoutNews(t *testing.T) {
 		for range 5 {
 			polled.poll(objects("1", 1), nil)
 		}
-		told.Report(r, 1, "1", epoch)
+		told.Observe(r, objects("1", 1), epoch, epoch)
 		require.Equal(t, polled.now, told.QuietAt(r), strategy)
 		told.Elapse(r, polled.now.Add(-time.Millisecond))
 		require.Empty(t, told.Decide(r, polled.now), strategy)
@@ -278,7 +278,7 @@ func TestElapseOverAYear(t *testing.T) {
 	r := rule(3)
 	r.MinRecords = 10
 	var s State
-	s.Report(r, 1, "1", epoch)
+	s.Observe(r, objects("1", 1), epoch, epoch)
 	s.Elapse(r, epoch.AddDate(1, 0, 0))
 	require.EqualValues(t, 365*24*360+1, s.Polls)
 	require.Equal(t, epoch.AddDate(1, 0, 0).Add(10*time.Second), s.NextPollAt)

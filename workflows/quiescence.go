@@ -1,0 +1,176 @@
+package workflows
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/quiescence"
+)
+
+// Quiescence watches a target until nothing new has come for a while, then does
+// what `then` says. Input: QuiescenceInput. It completes with a QuiescenceResult;
+// only Temporal's cancel, a source that refuses to go on (onDelete "fail") and a
+// wrong input end it otherwise.
+//
+// Messages: updates `tune` (any of repeats, delay, quietFor, minRecords, expected,
+// deadline), `finish` {"reason"} and `stop` {"reason"}, all answering
+// QuiescenceStatus; query `status`; signal `observed` for the signal source.
+//
+// History: six events for the start and the end, seven for a report of the polling
+// activity, of which there are at most fourteen a day however the data comes (see
+// quiescence.Reports), so a day of waiting adds less than a hundred. A message
+// adds about ten, a `then` entry six, an `observed` signal four.
+func Quiescence(ctx workflow.Context, raw json.RawMessage) (*QuiescenceResult, error) {
+	in := defaultQuiescenceInput()
+	if err := decode(TypeQuiescence, raw, &in); err != nil {
+		return nil, err
+	}
+	o, err := newObserver(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return o.run(ctx)
+}
+
+// observer is a run of Quiescence.
+type observer struct {
+	in    QuiescenceInput
+	rule  quiescence.Rule
+	state quiescence.State
+	total int64 // of the signal source
+
+	asOf      time.Time
+	lateUntil time.Time
+	result    *QuiescenceResult // of the last generation that ended
+	over      bool              // nothing is watched any more
+	shown     attributes
+
+	command   string              // the reason for which a message ends the watch
+	note      string              // and its own words
+	tuned     bool                // a message changed the rule
+	interrupt workflow.CancelFunc // stops the poll that goes on; nil when none does
+	alarm     alarm               // the one timer of the signal source
+	acting    int                 // `then` entries under way
+	stopActs  workflow.CancelFunc
+}
+
+func newObserver(ctx workflow.Context, in QuiescenceInput) (*observer, error) {
+	now := workflow.Now(ctx).UTC()
+	o := &observer{in: in, asOf: now}
+	o.in.fix(now)
+	o.rule = o.in.rule(now)
+	if in.StartTimeout > 0 {
+		o.rule.StartBy = now.Add(in.StartTimeout.Std())
+	}
+	if c := in.Carried; c != nil {
+		o.rule.StartBy, o.lateUntil, o.state, o.result, o.total = c.StartBy, c.LateUntil, c.State, c.Result, c.Total
+	}
+	o.applyLateness()
+	if err := o.handle(ctx); err != nil {
+		return nil, err
+	}
+	return o, o.show(ctx)
+}
+
+// run watches until the watch is over, and until what follows is done.
+func (o *observer) run(ctx workflow.Context) (*QuiescenceResult, error) {
+	watch := o.poll
+	if o.in.Source.Signal != nil {
+		watch = o.listen
+	}
+	acts, stopActs := workflow.WithCancel(ctx)
+	o.stopActs = stopActs
+	for !o.over {
+		report, err := watch(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o.take(ctx, acts, report)
+		if err := o.show(ctx); err != nil {
+			return nil, err
+		}
+		if o.mayContinueAsNew(ctx) {
+			return nil, o.continueAsNew(ctx)
+		}
+	}
+	err := workflow.Await(ctx, func() bool { return o.acting == 0 && workflow.AllHandlersFinished(ctx) })
+	return o.result, err
+}
+
+// take takes in what the watch found, then what a message asked for meanwhile. A
+// watch for late data that found none leaves the result as it is.
+func (o *observer) take(ctx, acts workflow.Context, report activities.WatchReport) {
+	o.state = report.State
+	o.asOf = report.At
+	if report.Reason != "" {
+		o.end(ctx, acts, report.Reason)
+	}
+	o.over = o.over || report.Over || o.command != ""
+	if o.command == quiescence.ReasonStopped {
+		o.stopActs()
+	}
+	if o.command != "" && !o.state.Idle {
+		o.end(ctx, acts, o.command)
+	}
+	o.command = ""
+}
+
+// end gives a generation its result and begins what follows it.
+func (o *observer) end(ctx, acts workflow.Context, reason string) {
+	now := workflow.Now(ctx).UTC()
+	first := o.result == nil
+	o.result = &QuiescenceResult{
+		Reason:       reason,
+		Note:         o.note,
+		Count:        o.state.Count,
+		Polls:        o.state.Polls,
+		FailedPolls:  o.state.FailedPolls,
+		FirstAt:      moment(o.state.FirstAt),
+		LastChangeAt: moment(o.state.LastChangeAt),
+		FinishedAt:   now,
+		Generation:   max(o.state.Generation, 1),
+		Late:         !first,
+		Then:         []ThenResult{},
+	}
+	o.asOf = now
+	o.act(acts, o.result)
+	watched := reason == quiescence.ReasonQuiet || reason == quiescence.ReasonExpected
+	if first && watched && o.in.Late.Watch > 0 {
+		o.lateUntil = now.Add(o.in.Late.Watch.Std())
+	}
+	o.state.Settle()
+	o.applyLateness()
+	if !watched || !now.Before(o.lateUntil) {
+		o.over = true
+	}
+}
+
+// applyLateness moves the deadline behind the watch for late data: what comes in
+// it is owed a chance to fall quiet too.
+func (o *observer) applyLateness() {
+	if !o.lateUntil.IsZero() && !o.rule.Deadline.IsZero() && o.rule.Deadline.Before(o.lateUntil) {
+		o.rule.Deadline = o.lateUntil
+	}
+}
+
+// mayContinueAsNew: the history is long and nothing is pending. Reports come a few
+// times a day, so this is looked at long before the history's limit.
+func (o *observer) mayContinueAsNew(ctx workflow.Context) bool {
+	return !o.over && o.acting == 0 && o.command == "" &&
+		workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx)
+}
+
+func (o *observer) continueAsNew(ctx workflow.Context) error {
+	in := o.in
+	in.Carried = &quiescenceCarried{
+		StartBy:   o.rule.StartBy,
+		LateUntil: o.lateUntil,
+		State:     o.state,
+		Result:    o.result,
+		Total:     o.total,
+	}
+	return workflow.NewContinueAsNewError(ctx, TypeQuiescence, in)
+}
