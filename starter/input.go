@@ -49,13 +49,8 @@ func toJSON(raw []byte) (json.RawMessage, error) {
 		return bytes.TrimSpace(raw), nil
 	}
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) > 0 && trimmed[0] == '{' {
-		var probe any // JSON with a slip in it: its own message is the better one
-		if err := json.Unmarshal(raw, &probe); err != nil {
-			if converted, yamlErr := yaml.YAMLToJSONStrict(raw); yamlErr == nil {
-				return converted, nil
-			}
-			return nil, fmt.Errorf("not valid JSON: %w", err)
-		}
+		var probe any // meant as JSON, so the message is to be about JSON
+		return nil, fmt.Errorf("not valid JSON: %w", json.Unmarshal(raw, &probe))
 	}
 	converted, err := yaml.YAMLToJSONStrict(raw)
 	if err != nil {

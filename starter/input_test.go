@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func write(t *testing.T, text string) fileFlag {
+	name := filepath.Join(t.TempDir(), "input")
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return fileFlag{name}
+}
+
+func testApp(stdin string) *app {
+	return newApp(nil, cli{}, strings.NewReader(stdin), &bytes.Buffer{}, &bytes.Buffer{})
+}
+
+func TestDocumentKeepsNumbersOfAnySize(t *testing.T) {
+	a := testApp("")
+	raw, err := a.document(write(t, `{"n":12345678901234567890.123456789,"name":"a"}`), field{"name", "b"})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"n":12345678901234567890.123456789,"name":"b"}`, string(raw))
+	require.Contains(t, string(raw), "12345678901234567890.123456789")
+}
+
+func TestDocumentReadsYAMLAndStandardInput(t *testing.T) {
+	raw, err := testApp("bucket: b\nquiet:\n  repeats: 3\n").document(fileFlag{"-"}, field{"prefix", ""}, field{"capacity", 0})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"bucket":"b","quiet":{"repeats":3}}`, string(raw))
+}
+
+func TestDocumentWithoutFileIsWhatTheFlagsSay(t *testing.T) {
+	raw, err := testApp("").document(fileFlag{}, field{"bucket", "b"}, field{"on", true}, field{"delivery", map[string]string{}})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"bucket":"b","on":true}`, string(raw))
+}
+
+func TestDocumentRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":1,}}`:    "not valid JSON",
+		"a: 1\na: 2\n": "already",
+		`[1]`:          "not an object",
+	} {
+		_, err := testApp("").document(write(t, text), field{"x", 1})
+		require.ErrorContains(t, err, want, text)
+	}
+	_, err := testApp("").document(fileFlag{filepath.Join(t.TempDir(), "absent")})
+	require.ErrorContains(t, err, "no such file")
+}
+
+func TestShellQuote(t *testing.T) {
+	for word, want := range map[string]string{
+		"":             "''",
+		"ingest/abc-1": "ingest/abc-1",
+		`{"a":"b c"}`:  `'{"a":"b c"}'`,
+		"it's":         `'it'\''s'`,
+		"$HOME":        "'$HOME'",
+	} {
+		require.Equal(t, want, shellQuote(word))
+	}
+}
+
+func TestPrintCLI(t *testing.T) {
+	a := testApp("")
+	a.cli.PrintCLI = true
+	a.printCLI(startCommand(launch{workflowType: "Ingest", id: "ingest/1", input: []byte(`{"bucket":"b"}`)}, "sluice"))
+	require.Equal(t, `temporal workflow start --type Ingest --task-queue sluice --workflow-id ingest/1 --input '{"bucket":"b"}'`+"\n",
+		a.stderr.(*bytes.Buffer).String())
+}
+
+func TestLinkEscapes(t *testing.T) {
+	a := testApp("")
+	a.cli.UIAddress, a.namespace = "http://localhost:8233/", "default"
+	require.Equal(t, "http://localhost:8233/namespaces/default/workflows/throughput%2Fdynamodb%2Fr%2Ft%2Fread/r1/history",
+		a.link("throughput/dynamodb/r/t/read", "r1"))
+}
