@@ -101,3 +101,8 @@ func ended(cause error, operation string, checkpoint any) error {
 		return temporal.NewCanceledError()
 	}
 }
+
+// WorkerIsStopping says that a context of KeepAlive ended since the worker stops.
+func WorkerIsStopping(ctx context.Context) bool {
+	return errors.Is(context.Cause(ctx), errWorkerStopping)
+}

@@ -153,6 +153,8 @@ func (q *Queue) build(first int, t int64) *Request {
 	}
 	r.sentAt, r.smap = t, q.smap
 	q.inFlight++
+	q.outside += len(r.Items)
+	q.outsideBytes += r.Bytes
 	return r
 }
 

@@ -63,6 +63,8 @@ const (
 func (q *Queue) Done(r *Request, out Outcome, now time.Time) {
 	t := now.UnixNano()
 	q.inFlight--
+	q.outside -= len(r.Items)
+	q.outsideBytes -= r.Bytes
 	for _, l := range r.lanes {
 		q.lanes[l].out--
 	}

@@ -120,6 +120,8 @@ type Queue struct {
 	waitingBytes int
 	chained      int
 	inFlight     int
+	outside      int // records in flight, and their bytes
+	outsideBytes int
 	seq          uint64
 	flushed      uint64
 
@@ -143,6 +145,12 @@ func (q *Queue) Waiting() int { return q.waiting + q.chained }
 
 // Bytes is the size of what waits.
 func (q *Queue) Bytes() int { return q.waitingBytes }
+
+// Held is how many records wait or are in flight; HeldBytes is their size.
+func (q *Queue) Held() int { return q.waiting + q.chained + q.outside }
+
+// HeldBytes is the size of what waits or is in flight.
+func (q *Queue) HeldBytes() int { return q.waitingBytes + q.outsideBytes }
 
 // InFlight is how many requests are out.
 func (q *Queue) InFlight() int { return q.inFlight }

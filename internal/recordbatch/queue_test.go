@@ -118,7 +118,7 @@ func (w *world) finish() {
 		kind = Answered
 	}
 	copies := kind == Lost && rapid.Bool().Draw(w.t, "stored though lost")
-	for i, it := range r.Items {
+	for _, it := range r.Items {
 		v := Verdict{Kind: Stored, Shard: w.q.Shards()[it.shard].ID}
 		if kind == Answered && rapid.IntRange(0, 5).Draw(w.t, "verdict") == 0 {
 			v = Verdict{Kind: Refused, Code: CodeThrottled}
@@ -127,7 +127,6 @@ func (w *world) finish() {
 		if kind == Answered && v.Kind == Stored || copies {
 			w.stored[it.Call] = append(w.stored[it.Call], it.Index)
 		}
-		_ = i
 	}
 	w.q.Done(r, Outcome{Kind: kind}, w.now)
 	for i, it := range r.Items {
@@ -202,7 +201,8 @@ func TestQueueLosesNothing(t *testing.T) {
 			w.finish()
 		}
 		require.Zero(t, w.q.Waiting())
-		require.Zero(t, w.q.Bytes())
+		require.Zero(t, w.q.HeldBytes())
+		require.Zero(t, w.q.Held())
 		require.Zero(t, w.q.InFlight())
 		for _, c := range calls {
 			require.Zero(t, c.Open())

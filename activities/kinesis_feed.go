@@ -1,0 +1,208 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"sluice/internal/objectrecords"
+	"sluice/internal/recordbatch"
+)
+
+// feed reads the object's records and queues them, a chunk at a time.
+func (p *objectPut) feed(ctx context.Context) error {
+	for {
+		chunk, err := p.read(ctx)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if e := p.queue(ctx, chunk); e != nil {
+			return e
+		}
+		if p.call.refusal() != nil || err == io.EOF {
+			return nil
+		}
+		if p.call.lettersDue() {
+			if err := p.k.writeLetters(ctx, p.input.Destination, p.call, p.name()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// chunk gathers records whose data and keys share memory.
+type chunk struct {
+	items []recordbatch.Item
+	block []byte
+	keys  []byte
+	ends  []int // of the keys
+	bytes int
+}
+
+// read gathers the next chunk; io.EOF comes with the last one.
+func (p *objectPut) read(ctx context.Context) (*chunk, error) {
+	c := &chunk{items: make([]recordbatch.Item, 0, chunkRecords), block: make([]byte, 0, chunkBytes)}
+	err := ctx.Err()
+	for err == nil && len(c.items) < chunkRecords && c.bytes < chunkBytes {
+		var record objectrecords.Record
+		if record, err = p.records.Next(); err != nil {
+			break
+		}
+		n := p.next
+		if err = p.waitWindow(ctx, n); err != nil {
+			break
+		}
+		p.next++
+		p.offset = record.End
+		p.ends[n%int64(len(p.ends))] = record.End
+		if !p.call.has(n) {
+			p.take(c, n, &record)
+		}
+	}
+	p.nameKeys(c)
+	return c, err
+}
+
+// waitWindow waits until the end of record n could be noted.
+func (p *objectPut) waitWindow(ctx context.Context, n int64) error {
+	for !p.call.fits(n) {
+		if p.call.refusal() != nil {
+			return nil
+		}
+		// Failed records hold the window back until they are kept elsewhere.
+		if err := p.k.writeLetters(ctx, p.input.Destination, p.call, p.name()); err != nil {
+			return err
+		}
+		if p.call.fits(n) {
+			return nil
+		}
+		if err := p.stream.await(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take adds a record to the chunk, or sets it aside.
+func (p *objectPut) take(c *chunk, n int64, record *objectrecords.Record) {
+	if record.Bad != "" {
+		p.call.setAside(n, &recordbatch.Record{Data: append([]byte{}, record.Data...)},
+			recordbatch.Fault{Code: "MalformedRecord", Message: record.Bad})
+		return
+	}
+	if record.Size > int64(len(record.Data)) {
+		p.call.setAside(n, &recordbatch.Record{Data: append([]byte{}, record.Data...)}, recordbatch.Fault{
+			Code:    recordbatch.CodeRecordTooLarge,
+			Message: fmt.Sprintf("the record has %d bytes, the limit is %d", record.Size, p.k.Settings.Limits.RecordBytes)})
+		return
+	}
+	if need := len(record.Data) + 4096; p.envelope != nil && cap(c.block)-len(c.block) < need {
+		c.block = make([]byte, 0, max(chunkBytes, need))
+	} else if cap(c.block)-len(c.block) < len(record.Data) {
+		c.block = make([]byte, 0, max(chunkBytes, len(record.Data)))
+	}
+	from := len(c.block)
+	if p.envelope != nil {
+		c.block = p.envelope.Append(c.block, n, record.Data)
+	} else {
+		c.block = append(c.block, record.Data...)
+	}
+	item := recordbatch.Item{Call: &p.call.rules, Index: n, Unsure: n < p.from.Reserved}
+	item.Data = c.block[from:len(c.block):len(c.block)]
+	var bad string
+	if c.keys, bad = p.key.Append(c.keys, record.Data); bad != "" {
+		p.call.setAside(n, &item.Record, recordbatch.Fault{Code: recordbatch.CodeBadKey, Message: bad})
+		return
+	}
+	c.items = append(c.items, item)
+	c.ends = append(c.ends, len(c.keys))
+	c.bytes += len(item.Data)
+}
+
+// nameKeys gives the items their keys, cut from one string, and sets those
+// aside that are not fit to be sent.
+func (p *objectPut) nameKeys(c *chunk) {
+	all := string(c.keys)
+	fit := c.items[:0]
+	from := 0
+	for i := range c.items {
+		item := c.items[i]
+		item.Key = all[from:c.ends[i]]
+		from = c.ends[i]
+		if fault := p.k.Settings.Limits.Check(&item.Record); fault != nil {
+			p.call.setAside(item.Index, &item.Record, *fault)
+			continue
+		}
+		fit = append(fit, item)
+	}
+	c.items = fit
+}
+
+// queue pushes a chunk once the mark admits that it was sent.
+func (p *objectPut) queue(ctx context.Context, c *chunk) error {
+	if len(c.items) == 0 {
+		return nil
+	}
+	last := c.items[len(c.items)-1].Index
+	if err := p.marker.may(ctx, last); err != nil {
+		return err
+	}
+	if p.marker.nearly(last, p.ahead.Load()) {
+		p.marker.soon()
+	}
+	p.sent.Store(last + 1)
+	items := c.items
+	if p.input.Aggregate {
+		items = p.stream.aggregate(items)
+	}
+	return p.stream.push(ctx, p.call, items)
+}
+
+// state is the checkpoint that admits what may be sent until the next mark.
+func (p *objectPut) state() putState {
+	sent := p.sent.Load()
+	p.ahead.Store(min(aheadMost, max(aheadLeast, 2*(sent-p.marked))))
+	p.marked = sent
+	reserved := p.from.Reserved
+	pin := p.coded.Load()
+	if pin != nil {
+		// Nothing is admitted before the object is pinned in the mark.
+		reserved = max(reserved, sent+p.ahead.Load())
+	}
+	return p.checkpoint(pin, reserved)
+}
+
+// clean is the checkpoint at the end of the attempt, when nothing is in flight.
+func (p *objectPut) clean() putState {
+	return p.checkpoint(p.coded.Load(), max(p.call.unsure(), p.from.Reserved))
+}
+
+func (p *objectPut) checkpoint(pin *putPin, reserved int64) putState {
+	state := p.call.state(reserved)
+	state.ETag, state.Coding, state.Offset = p.from.ETag, p.from.Coding, p.from.Offset
+	if pin != nil {
+		state.ETag, state.Coding = pin.etag, pin.coding
+	}
+	if state.Next > p.from.Next {
+		state.Offset = p.ends[(state.Next-1)%int64(len(p.ends))]
+	}
+	state.Output.RecordCount = 0
+	state.Size = p.input.Object.Size
+	return state
+}
+
+// withCheckpoint gives an error of a type that is repeated the checkpoint.
+func withCheckpoint(err error, checkpoint any) error {
+	details, ok := DetailsOf(err)
+	if !ok || !Retryable(TypeOf(err)) {
+		return err
+	}
+	var cause interface{ Message() string }
+	message := err.Error()
+	if errors.As(err, &cause) {
+		message = cause.Message()
+	}
+	return Fail(TypeOf(err), Failure{Message: message, Checkpoint: checkpoint,
+		ErrorDetails: ErrorDetails{Code: details.Code, RequestID: details.RequestID}})
+}

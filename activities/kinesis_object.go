@@ -1,0 +1,266 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"go.temporal.io/sdk/activity"
+
+	"sluice/internal/document"
+	"sluice/internal/objectrecords"
+	"sluice/internal/recordbatch"
+)
+
+// PutObjectInput is the input of Kinesis.PutObject.
+type PutObjectInput struct {
+	Destination
+	Object       Object `json:"Object" doc:"required"`
+	Format       string `json:"Format"`       // "lines", "json-array" or "csv"
+	PartitionKey string `json:"PartitionKey"` // JMESPath, a constant in backquotes, or "": hash of the record
+	Envelope     bool   `json:"Envelope"`     // {"id":"<run>/<bucket>/<key>#<n>","data":…} and a newline
+	Run          string `json:"Run"`          // names the run; "": the calling workflow's ID
+}
+
+// windowRecords is how far records may be sent beyond the first that is not
+// settled: what the checkpoint can tell one by one.
+const windowRecords = 1 << 16
+
+// aheadLeast and aheadMost bound how many records a mark admits beyond those
+// that were sent: about two seconds' worth.
+const (
+	aheadLeast = 4096
+	aheadMost  = 1 << 16
+)
+
+// chunkBytes and chunkRecords are what is read before it is queued.
+const (
+	chunkBytes   = 256 << 10
+	chunkRecords = 500
+)
+
+// PutObject puts the records of an S3 object to a stream, like PutRecords, in
+// constant memory. The object's version is pinned at the first attempt; another
+// one is a Conflict.
+//
+// A repeat goes on behind the last record up to which all are settled, and
+// passes over those that were settled beyond. A worker's clean stop doubles
+// nothing; after a lost worker at most what was in flight, or was sent since its
+// last heartbeat, goes twice and is counted as PossiblyDuplicated.
+//
+// Errors as PutRecords; Conflict also when the object has changed; InvalidInput
+// when the object is not of its format; Unavailable and Throttled when it can't
+// be read, with the checkpoint.
+func (k *Kinesis) PutObject(ctx context.Context, raw json.RawMessage) (PutRecordsOutput, error) {
+	input := PutObjectInput{Destination: defaultDestination(), Format: objectrecords.Lines}
+	faults := document.Decode(raw, &input)
+	input.Check(&faults)
+	key, err := objectrecords.NewKey(input.PartitionKey)
+	if err != nil {
+		faults.Add("PartitionKey", "%v", err)
+	}
+	if err := faults.Err(); err != nil {
+		return PutRecordsOutput{}, Invalid("Kinesis.PutObject", err)
+	}
+	if input.Run == "" {
+		input.Run = activity.GetInfo(ctx).WorkflowExecution.ID
+	}
+	p := &objectPut{k: k, input: input, key: key}
+	if input.Envelope {
+		envelope := objectrecords.NewEnvelope(input.Run, input.Object.Bucket, input.Object.Key)
+		p.envelope = &envelope
+	}
+	if err := p.begin(ctx); err != nil {
+		return PutRecordsOutput{}, err
+	}
+	if err := p.run(ctx); err != nil {
+		return PutRecordsOutput{}, err
+	}
+	p.call.output.RecordCount = p.next
+	return p.call.result("Kinesis.PutObject", input.Destination)
+}
+
+// Check adds what is wrong with the input.
+func (in *PutObjectInput) Check(faults *document.Faults) {
+	in.Destination.Check(faults)
+	switch in.Format {
+	case objectrecords.Lines, objectrecords.JSONArray, objectrecords.CSV:
+	default:
+		faults.Add("Format", `must be "lines", "json-array" or "csv", not %q`, in.Format)
+	}
+}
+
+// objectPut is one attempt to put an object.
+type objectPut struct {
+	k        *Kinesis
+	input    PutObjectInput
+	key      objectrecords.Key
+	envelope *objectrecords.Envelope
+
+	stream  *stream
+	call    *putCall
+	from    putState // the checkpoint that this attempt began with
+	marker  *marker
+	next    int64   // number of the next record that is read
+	offset  int64   // where it begins
+	ends    []int64 // where record n ends, at n modulo its length
+	sent    atomic.Int64
+	marked  int64 // what sent was at the last mark
+	ahead   atomic.Int64
+	source  io.ReadCloser
+	coded   atomic.Pointer[putPin]
+	records objectrecords.Reader
+}
+
+// putPin is what the first attempt finds out about the object.
+type putPin struct{ etag, coding string }
+
+// begin takes up the checkpoint.
+func (p *objectPut) begin(ctx context.Context) error {
+	found, err := Checkpoint(ctx, &p.from)
+	if err != nil {
+		return Invalid("Kinesis.PutObject", fmt.Errorf("checkpoint: %w", err))
+	}
+	progress := recordbatch.NewProgress(p.from.Next, windowRecords)
+	if err := progress.Mark(p.from.Ahead); err != nil {
+		return Invalid("Kinesis.PutObject", fmt.Errorf("checkpoint: %w", err))
+	}
+	if found && p.from.ETag != "" {
+		p.input.Object.ETag = p.from.ETag
+	}
+	p.call = newPutCall(recordbatch.Call{Keyed: p.input.Ordering == OrderingKey, MaxAttempts: p.input.MaxAttempts}, progress, p.from.Output)
+	p.call.letters = p.input.DeadLetter.on()
+	p.next, p.offset = p.from.Next, p.from.Offset
+	p.sent.Store(p.next)
+	// Twice the window, so that a slot is never written while the checkpoint may
+	// still read it.
+	p.ends = make([]int64, 2*windowRecords)
+	p.stream, err = p.k.stream(ctx, p.input.stream())
+	return err
+}
+
+// run puts the object's records until its end.
+func (p *objectPut) run(ctx context.Context) error {
+	marker, alive, stop := startMarker(ctx, p.k.recorder(ctx), p.state)
+	defer stop()
+	p.marker = marker
+	err := p.open(alive)
+	if err == nil {
+		defer func() { _ = p.source.Close() }()
+		err = p.feed(alive)
+	}
+	if err == nil {
+		p.stream.flush()
+		err = p.stream.settled(alive, p.call)
+	}
+	if err == nil {
+		err = p.k.writeLetters(alive, p.input.Destination, p.call, p.name())
+	}
+	if err != nil || p.call.refusal() != nil {
+		p.stream.giveUp(p.call, WorkerIsStopping(alive))
+	}
+	stop()
+	return p.end(ctx, alive, err)
+}
+
+// end is the attempt's own end: its error with what is still owed.
+func (p *objectPut) end(ctx, alive context.Context, err error) error {
+	if refusal := p.call.refusal(); refusal != nil {
+		return deniedError(p.input.stream(), *refusal, p.clean())
+	}
+	if err == nil {
+		return nil
+	}
+	clean := p.clean()
+	_ = p.k.recorder(ctx)(context.WithoutCancel(ctx), clean) // what isn't recorded comes in the error
+	if interrupted := Interrupted(alive, "Kinesis.PutObject", clean); interrupted != nil {
+		return interrupted
+	}
+	var format *objectrecords.FormatError
+	if errors.As(err, &format) {
+		return Invalid("Kinesis.PutObject "+p.name(), format)
+	}
+	return withCheckpoint(err, clean)
+}
+
+func (p *objectPut) name() string { return p.input.Object.Bucket + "/" + p.input.Object.Key }
+
+// open opens the object where the attempt begins.
+func (p *objectPut) open(ctx context.Context) error {
+	coding, offset := p.from.Coding, p.offset
+	if coding != objectrecords.Identity {
+		offset = 0 // compressed text is decoded from its beginning
+	}
+	body, object, err := p.k.Objects.OpenObject(ctx, p.input.Object, offset)
+	if err != nil {
+		return err
+	}
+	var text io.Reader = body
+	if offset == 0 {
+		if coding, text, err = objectrecords.Recognise(body); err != nil {
+			return errors.Join(err, body.Close())
+		}
+	}
+	p.input.Object.ETag = object.ETag
+	p.coded.Store(&putPin{object.ETag, coding})
+	decoded, err := objectrecords.Decode(coding, text)
+	if err != nil {
+		_ = body.Close()
+		return Invalid("Kinesis.PutObject "+p.name(), err)
+	}
+	p.source = both{decoded, body}
+	header, err := p.header(ctx, decoded, offset)
+	if err == nil {
+		p.records, err = objectrecords.NewReader(p.input.Format, decoded, p.offset, header)
+	}
+	if err != nil {
+		_ = p.source.Close()
+		var format *objectrecords.FormatError
+		if errors.As(err, &format) {
+			return Invalid("Kinesis.PutObject "+p.name(), err)
+		}
+	}
+	return err
+}
+
+// header reads a CSV's header again where an attempt begins behind it, and
+// skips to where it begins in decoded text.
+func (p *objectPut) header(ctx context.Context, decoded io.Reader, opened int64) (header []string, err error) {
+	if p.offset == 0 {
+		return nil, nil
+	}
+	if p.input.Format == objectrecords.CSV {
+		if header, err = p.readHeader(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if opened == 0 {
+		_, err = io.CopyN(io.Discard, decoded, p.offset)
+	}
+	return header, err
+}
+
+func (p *objectPut) readHeader(ctx context.Context) ([]string, error) {
+	body, _, err := p.k.Objects.OpenObject(ctx, p.input.Object, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	decoded, err := objectrecords.Decode(p.coded.Load().coding, body)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = decoded.Close() }()
+	return objectrecords.Header(decoded)
+}
+
+// both closes a decoder and what it reads from.
+type both struct {
+	io.ReadCloser
+	below io.Closer
+}
+
+func (b both) Close() error { return errors.Join(b.ReadCloser.Close(), b.below.Close()) }

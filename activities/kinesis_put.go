@@ -1,0 +1,226 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"sluice/internal/document"
+	"sluice/internal/recordbatch"
+)
+
+// drainTime is how long a stopping worker lets what is queued go out, before
+// it takes the rest back into the checkpoint.
+const drainTime = 2 * time.Second
+
+// putState is the checkpoint of a put: which of its records, numbered from 0,
+// are settled, and what became of them.
+type putState struct {
+	Next     int64            `json:"next"`               // all below are settled
+	Ahead    string           `json:"ahead,omitempty"`    // those settled beyond, relative to Next
+	Reserved int64            `json:"reserved,omitempty"` // unsettled ones below may have a copy
+	Offset   int64            `json:"offset,omitempty"`   // PutObject: where record Next begins
+	ETag     string           `json:"etag,omitempty"`     // PutObject: the object's at the first attempt
+	Coding   string           `json:"coding,omitempty"`   // PutObject: how the object is compressed
+	Size     int64            `json:"size,omitempty"`     // PutObject: of the object, for whoever shows progress
+	Output   PutRecordsOutput `json:"output"`
+}
+
+// PutRecords puts the records of the call to a stream, in shared requests, and
+// repeats what was not stored. Each record is judged by its own entry of the
+// answer. A bad record is set aside, its neighbours go through.
+//
+// A repeat of the activity goes on from its checkpoint: what is settled is not
+// sent again. What a lost attempt had not settled may be stored twice, and is
+// counted as PossiblyDuplicated; after a worker's clean stop nothing is.
+//
+// Errors: InvalidInput; NotFound, AccessDenied, Conflict when the stream can't be
+// written to; Ambiguous with OnFailed "fail" when records failed, the output in
+// its details; WorkerStopping with the checkpoint.
+func (k *Kinesis) PutRecords(ctx context.Context, raw json.RawMessage) (PutRecordsOutput, error) {
+	input := PutRecordsInput{Destination: defaultDestination()}
+	records, err := readPut("Kinesis.PutRecords", raw, &input)
+	if err != nil {
+		return PutRecordsOutput{}, err
+	}
+	call, err := k.put(ctx, input.Destination, records, recordbatch.Call{
+		Keyed: input.Ordering == OrderingKey, MaxAttempts: input.MaxAttempts})
+	if err != nil {
+		return PutRecordsOutput{}, err
+	}
+	return call.result("Kinesis.PutRecords", input.Destination)
+}
+
+// readPut reads the input of a put and its records, all faults at once.
+func readPut(operation string, raw json.RawMessage, input *PutRecordsInput) ([]recordbatch.Record, error) {
+	faults := document.Decode(raw, input)
+	input.Check(&faults)
+	var records []recordbatch.Record
+	if len(input.Records) > 0 && !faults.Has("Records") {
+		records = recordbatch.ReadRecords(input.Records, func(record int, field, message string) {
+			path := "Records"
+			if record >= 0 {
+				path = document.Index(path, record)
+			}
+			if field != "" {
+				path = document.Join(path, field)
+			}
+			faults.Add(path, "%s", message)
+		})
+	}
+	if err := faults.Err(); err != nil {
+		return nil, Invalid(operation, err)
+	}
+	return records, nil
+}
+
+// put sends records and waits for the end of all of them.
+func (k *Kinesis) put(ctx context.Context, to Destination, records []recordbatch.Record, rules recordbatch.Call) (*putCall, error) {
+	var state putState
+	found, err := Checkpoint(ctx, &state)
+	if err != nil {
+		return nil, Invalid("Kinesis.PutRecords", fmt.Errorf("checkpoint: %w", err))
+	}
+	if !found && activity.GetInfo(ctx).Attempt > 1 {
+		state.Reserved = int64(len(records)) // an attempt that left nothing may have sent all
+	}
+	progress := recordbatch.NewProgress(state.Next, len(records)+1)
+	if err := progress.Mark(state.Ahead); err != nil {
+		return nil, Invalid("Kinesis.PutRecords", fmt.Errorf("checkpoint: %w", err))
+	}
+	call := newPutCall(rules, progress, state.Output)
+	call.letters = to.DeadLetter.on()
+	call.output.RecordCount = int64(len(records))
+	s, err := k.stream(ctx, to.stream())
+	if err != nil {
+		return nil, err
+	}
+	// The mark is recorded before anything is sent: from now on a lost attempt
+	// may have sent anything.
+	marked := func() any { return call.state(int64(len(records))) }
+	activity.RecordHeartbeat(ctx, marked())
+	alive, stop := KeepAlive(ctx, WorkingHeartbeat, marked)
+	defer stop()
+	items := call.items(records, state.Reserved, k.Settings.Limits)
+	if to.Aggregate {
+		items = s.aggregate(items)
+	}
+	err = s.push(alive, call, items)
+	s.flush()
+	if err == nil {
+		err = s.settled(alive, call)
+	}
+	if err == nil {
+		err = k.writeLetters(alive, to, call)
+	}
+	stop()
+	return call, k.endPut(ctx, alive, s, to, call, state.Reserved, err)
+}
+
+// endPut turns the end of a put into the activity's: its own error, or that it
+// was interrupted, with what is still owed as the checkpoint.
+func (k *Kinesis) endPut(ctx, alive context.Context, s *stream, to Destination, call *putCall, reserved int64, err error) error {
+	if err != nil || call.refusal() != nil {
+		s.giveUp(call, WorkerIsStopping(alive))
+	}
+	clean := call.state(max(reserved, call.unsure()))
+	switch {
+	case call.refusal() != nil:
+		return deniedError(to.stream(), *call.refusal(), clean)
+	case err == nil:
+		return nil
+	}
+	activity.RecordHeartbeat(ctx, clean)
+	if interrupted := Interrupted(alive, "Kinesis.PutRecords", clean); interrupted != nil {
+		return interrupted
+	}
+	return err
+}
+
+// giveUp takes back what waits of a call and waits for what is in flight; a
+// stopping worker first lets the queue drain for a while.
+func (s *stream) giveUp(call *putCall, drain bool) {
+	if drain {
+		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+		s.flush()
+		_ = s.settled(ctx, call) // what is not out in time is taken back
+		cancel()
+	}
+	s.mu.Lock()
+	s.withdraw(call)
+	s.mu.Unlock()
+	// An answer comes within the request timeout, or counts as lost then.
+	_ = s.settled(context.Background(), call)
+}
+
+// aggregate joins items by the shards in force.
+func (s *stream) aggregate(items []recordbatch.Item) []recordbatch.Item {
+	if len(items) == 0 {
+		return items
+	}
+	s.mu.Lock()
+	shards := s.queue.Shards()
+	s.mu.Unlock()
+	return recordbatch.Aggregate(items, shards)
+}
+
+// items are the records that are not settled and fit to be sent; the others
+// that aren't settled are set aside. Those below reserved may have a copy.
+func (c *putCall) items(records []recordbatch.Record, reserved int64, limits recordbatch.Limits) []recordbatch.Item {
+	items := make([]recordbatch.Item, 0, len(records))
+	for i := range records {
+		n := int64(i)
+		if c.progress.Has(n) {
+			continue
+		}
+		if fault := limits.Check(&records[i]); fault != nil {
+			c.setAside(n, &records[i], *fault)
+			continue
+		}
+		items = append(items, recordbatch.Item{Record: records[i], Call: &c.rules, Index: n, Unsure: n < reserved})
+	}
+	return items
+}
+
+// state is the call's checkpoint; reserved is up to where a lost attempt may
+// have sent copies.
+func (c *putCall) state(reserved int64) putState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	output := c.output
+	output.Shards = make(map[string]int64, len(c.output.Shards))
+	for id, n := range c.output.Shards {
+		output.Shards[id] = n
+	}
+	return putState{Next: c.progress.Next(), Ahead: c.progress.Ahead(), Reserved: reserved, Output: output}
+}
+
+// unsure is up to where owed records may have a copy after all.
+func (c *putCall) unsure() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unsureTo
+}
+
+// result is the output, or the error that stands for failed records.
+func (c *putCall) result(operation string, to Destination) (PutRecordsOutput, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.output.Failed == nil {
+		c.output.Failed = []FailedRecord{}
+	}
+	if to.OnFailed != "fail" || c.output.FailedRecordCount == 0 {
+		return c.output, nil
+	}
+	told, err := json.Marshal(c.output)
+	if err != nil {
+		return c.output, err
+	}
+	return c.output, Fail(TypeAmbiguous, Failure{
+		ErrorDetails: ErrorDetails{Code: c.output.Failed[0].ErrorCode, Operation: operation, Target: to.stream().String(), Output: told},
+		Message:      fmt.Sprintf("%d of %d records failed, the first: %s", c.output.FailedRecordCount, c.output.RecordCount, c.output.Failed[0].ErrorMessage),
+	})
+}

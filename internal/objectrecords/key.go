@@ -1,0 +1,87 @@
+package objectrecords
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"encoding/binary"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/jmespath/go-jmespath"
+)
+
+// A Key makes the partition key of a record.
+type Key struct {
+	constant string
+	path     *jmespath.JMESPath
+	source   string
+}
+
+// NewKey reads how keys are made: "" is a hash of the record, text in
+// backquotes a constant, anything else a JMESPath expression over the record
+// as JSON.
+func NewKey(text string) (Key, error) {
+	if text == "" {
+		return Key{}, nil
+	}
+	if inner, ok := strings.CutPrefix(text, "`"); ok && strings.HasSuffix(inner, "`") {
+		inner = strings.TrimSuffix(inner, "`")
+		if !strings.Contains(inner, "`") {
+			return newConstant(inner)
+		}
+	}
+	path, err := jmespath.Compile(text)
+	if err != nil {
+		return Key{}, fmt.Errorf("not a JMESPath expression: %w", err)
+	}
+	return Key{path: path, source: text}, nil
+}
+
+func newConstant(text string) (Key, error) {
+	var quoted string
+	if json.Unmarshal([]byte(text), &quoted) == nil {
+		text = quoted
+	}
+	if text == "" {
+		return Key{}, fmt.Errorf("the constant is empty")
+	}
+	return Key{constant: text}, nil
+}
+
+// Constant says that all records have one key.
+func (k Key) Constant() bool { return k.constant != "" }
+
+// Append appends the key of a record; bad says why it has none.
+func (k Key) Append(dst, record []byte) (key []byte, bad string) {
+	switch {
+	case k.constant != "":
+		return append(dst, k.constant...), ""
+	case k.path == nil:
+		var sum [8]byte
+		binary.BigEndian.PutUint64(sum[:], xxhash.Sum64(record))
+		return hex.AppendEncode(dst, sum[:]), ""
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(record))
+	decoder.UseNumber()
+	if decoder.Decode(&value) != nil || decoder.More() {
+		return dst, "the partition key is taken from JSON, which the record is not"
+	}
+	found, err := k.path.Search(value)
+	if err != nil {
+		return dst, fmt.Sprintf("the partition key %s: %v", k.source, err)
+	}
+	switch v := found.(type) {
+	case string:
+		return append(dst, v...), ""
+	case json.Number:
+		return append(dst, v...), ""
+	case float64, bool:
+		text, _ := json.Marshal(v) // a number or boolean has a JSON form
+		return append(dst, text...), ""
+	}
+	return dst, fmt.Sprintf("the partition key %s finds no text and no number in the record", k.source)
+}

@@ -1,0 +1,119 @@
+package objectrecords
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// rows reads a CSV file with a header, each row as a JSON object of strings in
+// the order of the header.
+type rows struct {
+	csv    *csv.Reader
+	bound  *bounded
+	base   int64
+	header []string
+	names  [][]byte // the header as `"name":`
+	object []byte
+}
+
+// Header reads the header of a CSV text, for a reader that begins behind it.
+func Header(r io.Reader) ([]string, error) {
+	rs, err := newRows(r, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	return rs.header, nil
+}
+
+func newRows(r io.Reader, offset int64, header []string) (*rows, error) {
+	bound := &bounded{r: r}
+	rs := &rows{csv: csv.NewReader(bound), bound: bound, base: offset}
+	rs.csv.FieldsPerRecord = -1
+	rs.csv.ReuseRecord = true
+	if offset > 0 {
+		rs.setHeader(header)
+		return rs, nil
+	}
+	first, err := rs.csv.Read()
+	if err == io.EOF {
+		return rs, nil
+	}
+	if err != nil {
+		return nil, rs.wrap(err)
+	}
+	header = append([]string{}, first...)
+	header[0] = string(bytes.TrimPrefix([]byte(header[0]), []byte("\xef\xbb\xbf")))
+	rs.setHeader(header)
+	return rs, nil
+}
+
+func (rs *rows) setHeader(header []string) {
+	rs.header = header
+	for _, name := range header {
+		rs.names = append(rs.names, append(appendQuoted(nil, name), ':'))
+	}
+}
+
+func (rs *rows) Next() (Record, error) {
+	rs.bound.left = 2*MaxRecord + readBuffer
+	fields, err := rs.csv.Read()
+	end := rs.base + rs.csv.InputOffset()
+	var parse *csv.ParseError
+	switch {
+	case errors.As(err, &parse):
+		return Record{End: end, Bad: "not a row of CSV: " + parse.Err.Error()}, nil
+	case err != nil:
+		return Record{}, rs.wrap(err)
+	case len(fields) != len(rs.header):
+		return Record{Data: rs.raw(fields), End: end,
+			Bad: fmt.Sprintf("the row has %d fields, the header %d", len(fields), len(rs.header))}, nil
+	}
+	rs.object = append(rs.object[:0], '{')
+	for i, value := range fields {
+		if i > 0 {
+			rs.object = append(rs.object, ',')
+		}
+		rs.object = append(rs.object, rs.names[i]...)
+		rs.object = appendQuoted(rs.object, value)
+	}
+	rs.object = append(rs.object, '}')
+	return Record{Data: rs.object, Size: int64(len(rs.object)), End: end}, nil
+}
+
+// raw is a row as CSV again, for whoever looks at it as a failed record.
+func (rs *rows) raw(fields []string) []byte {
+	var text bytes.Buffer
+	w := csv.NewWriter(&text)
+	if w.Write(fields) != nil {
+		return nil
+	}
+	w.Flush()
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
+
+// wrap makes a row without an end, which a stray quote makes of all the rest, a
+// fault of the format.
+func (rs *rows) wrap(err error) error {
+	if errors.Is(err, errTooLong) {
+		return &FormatError{Offset: rs.base + rs.csv.InputOffset(), Message: "a row of more than 20 MiB; is a quote not closed?"}
+	}
+	return err
+}
+
+// bounded gives up when one row takes more than left.
+type bounded struct {
+	r    io.Reader
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, errTooLong
+	}
+	n, err := b.r.Read(p)
+	b.left -= n
+	return n, err
+}
