@@ -61,11 +61,6 @@ type Kinesis struct {
 	streams map[streamName]*stream
 }
 
-// HeartbeatRecorder is what the activities call of the Temporal client.
-type HeartbeatRecorder interface {
-	RecordActivityHeartbeat(ctx context.Context, taskToken []byte, details ...any) error
-}
-
 // recorder records the heartbeats of one activity. Without a client, as in a
 // test's environment, they go the activity's usual way.
 func (k *Kinesis) recorder(ctx context.Context) func(context.Context, any) error {

@@ -41,6 +41,7 @@ type kinesisConfig struct {
 	BufferSize     int           `help:"Records that wait or are in flight, by stream." env:"SLUICE_KINESIS_BUFFER_SIZE" default:"10000"`
 	BufferBytes    int           `help:"Bytes that wait or are in flight, by stream." env:"SLUICE_KINESIS_BUFFER_BYTES" default:"67108864"`
 	MaxConnections int           `help:"Requests in flight, by stream." env:"SLUICE_KINESIS_MAX_CONNECTIONS" default:"8"`
+	RequestTimeout time.Duration `help:"Longest wait for an answer; the request's records are repeated then." env:"SLUICE_KINESIS_REQUEST_TIMEOUT" default:"6s"`
 }
 
 const mebibyte = 1 << 20
@@ -70,6 +71,8 @@ func (c *config) Validate() error {
 	check(k.BatchSize >= 1 && k.BatchSize <= 500, "SLUICE_KINESIS_BATCH_SIZE: must be between 1 and 500, not %d", k.BatchSize)
 	check(k.RequestBytes >= 1 && k.RequestBytes <= 10*mebibyte, "SLUICE_KINESIS_REQUEST_BYTES: must be between 1 and 10 MiB, not %d", k.RequestBytes)
 	check(k.RecordBytes >= 1 && k.RecordBytes <= 10*mebibyte, "SLUICE_KINESIS_RECORD_BYTES: must be between 1 and 10 MiB, not %d", k.RecordBytes)
+	check(k.RecordBytes <= k.RequestBytes, "SLUICE_KINESIS_RECORD_BYTES: %d is more than a request of SLUICE_KINESIS_REQUEST_BYTES holds, %d", k.RecordBytes, k.RequestBytes)
+	check(k.RequestTimeout >= time.Second, "SLUICE_KINESIS_REQUEST_TIMEOUT: must be at least 1s, not %s", k.RequestTimeout)
 	check(k.FlushInterval == 0 || k.FlushInterval >= 50*time.Millisecond, "SLUICE_KINESIS_FLUSH_INTERVAL: must be 0 or at least 50ms, not %s", k.FlushInterval)
 	check(k.BufferSize >= 1, "SLUICE_KINESIS_BUFFER_SIZE: must be at least 1, not %d", k.BufferSize)
 	check(k.FlushInterval != 0 || k.BufferSize >= k.BatchSize, "SLUICE_KINESIS_BUFFER_SIZE: %d is below the batch size of %d, and without a flush interval a batch would wait for ever", k.BufferSize, k.BatchSize)

@@ -42,9 +42,12 @@ func newService(c config, made *clients, metrics client.MetricsHandler, logger *
 // systems builds the activities of each system on the outside.
 func (s *service) systems(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) ([]activities.System, error) {
 	db := s.newDynamoDB(c, made, metrics, logger)
+	store := &activities.S3{API: made.s3}
 	return []activities.System{
 		db,
 		&activities.Children{Temporal: made.temporal},
+		store,
+		newKinesis(c, made, store, metrics, logger),
 		&activities.Temporal{Client: made.temporal},
 		&activities.Quiescence{DynamoDB: db, S3: made.s3, SQS: made.sqs, Temporal: made.temporal},
 		activities.NewHTTP(c.HTTPAllow, httpCredentials(os.Environ())),

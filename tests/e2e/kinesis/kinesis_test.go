@@ -1,0 +1,193 @@
+// Package kinesis_test puts records to the dev stack's streams.
+package kinesis_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kinesis"
+	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+
+	"sluice/activities"
+	"sluice/tests/harness"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+
+// world is a stack with one stream, and the Kinesis activities in this process.
+type world struct {
+	*harness.Stack
+	t        *testing.T
+	stream   string
+	kinesis  *activities.Kinesis
+	activity *testsuite.TestActivityEnvironment
+}
+
+func newWorld(t *testing.T, shards int32, change ...func(*activities.KinesisSettings)) *world {
+	s := harness.Start(t)
+	w := &world{Stack: s, t: t, stream: s.Name("stream")}
+	w.createStream(shards)
+	settings := activities.DefaultKinesisSettings()
+	for _, f := range change {
+		f(&settings)
+	}
+	store := &activities.S3{API: s.S3}
+	w.kinesis = &activities.Kinesis{
+		API: s.Kinesis, Objects: store, Letters: &activities.DeadLetters{S3: s.S3, SQS: s.SQS},
+		Settings: settings, Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(testWriter{t}, nil))),
+	}
+	suite := &testsuite.WorkflowTestSuite{}
+	w.activity = suite.NewTestActivityEnvironment()
+	w.activity.SetTestTimeout(time.Minute)
+	activities.Register(registrar{w.activity}, w.kinesis, store)
+	return w
+}
+
+// registrar lets a test's environment take the activities that a worker has.
+type registrar struct {
+	*testsuite.TestActivityEnvironment
+}
+
+func (r registrar) RegisterDynamicActivity(any, activity.DynamicRegisterOptions) {}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+func (w *world) createStream(shards int32) {
+	ctx := w.t.Context()
+	_, err := w.Kinesis.CreateStream(ctx, &kinesis.CreateStreamInput{StreamName: &w.stream, ShardCount: &shards})
+	require.NoError(w.t, err)
+	harness.Await(w.t, "the stream is active", func(ctx context.Context) error {
+		d, err := w.Kinesis.DescribeStream(ctx, &kinesis.DescribeStreamInput{StreamName: &w.stream})
+		if err == nil && d.StreamDescription.StreamStatus != types.StreamStatusActive {
+			err = fmt.Errorf("it is %s", d.StreamDescription.StreamStatus)
+		}
+		return err
+	})
+}
+
+// bucket makes a bucket with one object and describes it as S3.Describe does.
+func (w *world) object(key, body string) activities.Object {
+	bucket := w.Name("bucket")
+	_, err := w.S3.CreateBucket(w.t.Context(), &s3.CreateBucketInput{Bucket: &bucket})
+	require.NoError(w.t, err)
+	_, err = w.S3.PutObject(w.t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(body)})
+	require.NoError(w.t, err)
+	var d activities.Description
+	w.run("S3.Describe", fmt.Sprintf(`{"bucket":%q,"key":%q}`, bucket, key), &d)
+	return d.Object
+}
+
+// run runs an activity on a document and decodes what it answers.
+func (w *world) run(name, document string, into any) {
+	w.t.Helper()
+	value, err := w.activity.ExecuteActivity(name, json.RawMessage(document))
+	require.NoError(w.t, err)
+	require.NoError(w.t, value.Get(into))
+}
+
+// read is all that the stream holds, by shard in the order stored.
+func (w *world) read() (all []types.Record) {
+	ctx := w.t.Context()
+	shards, err := w.Kinesis.ListShards(ctx, &kinesis.ListShardsInput{StreamName: &w.stream})
+	require.NoError(w.t, err)
+	for _, shard := range shards.Shards {
+		i, err := w.Kinesis.GetShardIterator(ctx, &kinesis.GetShardIteratorInput{StreamName: &w.stream,
+			ShardId: shard.ShardId, ShardIteratorType: types.ShardIteratorTypeTrimHorizon})
+		require.NoError(w.t, err)
+		next := i.ShardIterator
+		for next != nil {
+			page, err := w.Kinesis.GetRecords(ctx, &kinesis.GetRecordsInput{ShardIterator: next})
+			require.NoError(w.t, err)
+			all = append(all, page.Records...)
+			if len(page.Records) == 0 {
+				break
+			}
+			next = page.NextShardIterator
+		}
+	}
+	return all
+}
+
+// records is a list of n records as AWS writes it, with data and keys by number.
+func records(n int, data func(int) []byte, key func(int) string) string {
+	list := make([]map[string]any, n)
+	for i := range list {
+		list[i] = map[string]any{"Data": data(i), "PartitionKey": key(i)}
+	}
+	text, _ := json.Marshal(list)
+	return string(text)
+}
+
+func numbered(i int) []byte { return fmt.Appendf(nil, "record %d", i) }
+
+func keyed(n int) func(int) string {
+	return func(i int) string { return fmt.Sprintf("key-%d", i%n) }
+}
+
+func TestPutRecords(t *testing.T) {
+	w := newWorld(t, 2)
+	var out activities.PutRecordsOutput
+	w.run("Kinesis.PutRecords", fmt.Sprintf(`{"StreamName":%q,"Records":%s}`, w.stream, records(1200, numbered, keyed(100))), &out)
+	require.EqualValues(t, 1200, out.RecordCount)
+	require.EqualValues(t, 1200, out.StoredRecordCount)
+	require.Empty(t, out.Failed)
+	require.Len(t, out.Shards, 2)
+	last := map[string]*big.Int{}
+	seen := map[string]bool{}
+	for _, r := range w.read() {
+		var n int
+		_, err := fmt.Sscanf(string(r.Data), "record %d", &n)
+		require.NoError(t, err)
+		require.False(t, seen[string(r.Data)])
+		seen[string(r.Data)] = true
+		key := aws.ToString(r.PartitionKey)
+		if before := last[key]; before != nil {
+			require.Positive(t, big.NewInt(int64(n)).Cmp(before), "out of order")
+		}
+		last[key] = big.NewInt(int64(n))
+	}
+	require.Len(t, seen, 1200)
+}
+
+func TestPutObject(t *testing.T) {
+	w := newWorld(t, 2)
+	var body strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&body, `{"id":%d,"name":"n%d"}`+"\n", i, i%50)
+	}
+	object, err := json.Marshal(w.object("data.jsonl", body.String()))
+	require.NoError(t, err)
+	var out activities.PutRecordsOutput
+	w.run("Kinesis.PutObject", fmt.Sprintf(`{"StreamName":%q,"Object":%s,"Envelope":true,"Run":"r1","PartitionKey":"name"}`, w.stream, object), &out)
+	require.EqualValues(t, 3000, out.StoredRecordCount)
+	require.EqualValues(t, 3000, out.RecordCount)
+	seen := map[string]bool{}
+	for _, r := range w.read() {
+		var e struct {
+			ID   string
+			Data struct{ ID int }
+		}
+		require.NoError(t, json.Unmarshal(r.Data, &e))
+		require.True(t, strings.HasSuffix(e.ID, fmt.Sprintf("data.jsonl#%d", e.Data.ID)), e.ID)
+		seen[e.ID] = true
+	}
+	require.Len(t, seen, 3000)
+}
