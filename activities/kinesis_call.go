@@ -118,11 +118,11 @@ func kinesisOutcome(err error) recordbatch.Outcome {
 	}
 	switch {
 	case errors.As(err, &api):
-		return recordbatch.Outcome{Kind: kinesisKind(api.ErrorCode(), status), Code: api.ErrorCode(), Message: clip(api.ErrorMessage())}
+		return recordbatch.Outcome{Kind: kinesisKind(api.ErrorCode(), status), Code: api.ErrorCode(), Message: brief(api.ErrorMessage())}
 	case notSent(err):
-		return recordbatch.Outcome{Kind: recordbatch.Failed, Code: codeNotSent, Message: clip(err.Error())}
+		return recordbatch.Outcome{Kind: recordbatch.Failed, Code: codeNotSent, Message: brief(err.Error())}
 	default:
-		return recordbatch.Outcome{Kind: recordbatch.Lost, Code: codeNoAnswer, Message: clip(err.Error())}
+		return recordbatch.Outcome{Kind: recordbatch.Lost, Code: codeNoAnswer, Message: brief(err.Error())}
 	}
 }
 
@@ -196,8 +196,8 @@ func isSigning(err error) bool {
 		strings.Contains(text, "retrieve credentials")
 }
 
-// clip makes a foreign message fit for a history: one line, no secrets, not long.
-func clip(message string) string {
+// brief makes a foreign message fit for a history: one line, no secrets, not long.
+func brief(message string) string {
 	const most = 300
 	message = Redact(message)
 	if len(message) > most {

@@ -51,7 +51,7 @@ func (s *stream) prepare(ctx context.Context) error {
 	}
 	set := s.settings()
 	if err != nil {
-		s.k.Logger.Warn("the shards of "+s.name.String()+" can't be listed: no pace is kept", "error", clip(err.Error()))
+		s.k.Logger.Warn("the shards of "+s.name.String()+" can't be listed: no pace is kept", "error", brief(err.Error()))
 		shards, set.Shard = recordbatch.EvenShards(set.MaxInFlight), recordbatch.Pace{}
 	}
 	s.shards.listedAt = time.Now()

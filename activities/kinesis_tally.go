@@ -118,7 +118,7 @@ func (c *putCall) failed(it *recordbatch.Item, v *recordbatch.Verdict, outcome r
 	if it.Unsure {
 		c.output.PossiblyDuplicated += int64(max(1, len(it.Parts)))
 	}
-	f := FailedRecord{ErrorCode: v.Code, ErrorMessage: clip(v.Message), Attempts: int(it.Attempts),
+	f := FailedRecord{ErrorCode: v.Code, ErrorMessage: brief(v.Message), Attempts: int(it.Attempts),
 		call: outcome.Kind != recordbatch.Answered && outcome.Kind != recordbatch.Unfit}
 	if len(it.Parts) == 0 {
 		f.Index = it.Index
