@@ -1,10 +1,14 @@
 package guard
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
+	"time"
 )
 
 // Service names an emulated service, as faults and counters do.
@@ -19,38 +23,62 @@ const (
 	AzQueue  Service = "azqueue"
 )
 
-// Config says what stands behind the guard.
+// Config says what stands behind the guard and what its limits are at first.
 type Config struct {
 	Upstreams map[Service]string // host:port
+	Limits    Limits
 }
 
-// A Guard is a set of proxies.
+// A Guard is a set of proxies and their admin address.
 type Guard struct {
-	servers map[string]*http.Server
-	urls    map[string]string
+	faults   *faults
+	counters *counters
+	limits   *limits
+	objects  *objects
+	servers  []*http.Server
+	urls     map[string]string
+}
+
+// A backend is a service's rules and the way to its emulator.
+type backend interface {
+	// identify names a call's operation and target, and reads its body if they
+	// are in there.
+	identify(c *call) error
+	// work carries the call out.
+	work(ctx context.Context, c *call) (*answer, error)
+	// refuse makes an error answer in the service's wire form.
+	refuse(c *call, status int, code, message string) *answer
 }
 
 // Start opens the proxies and the admin address on free ports of 127.0.0.1.
 func Start(cfg Config) (*Guard, error) {
-	g := &Guard{servers: map[string]*http.Server{}, urls: map[string]string{}}
+	g := &Guard{faults: newFaults(), counters: newCounters(), limits: newLimits(cfg.Limits), urls: map[string]string{}}
+	g.objects = newObjects(newUpstream(cfg.Upstreams[S3]))
 	for service, address := range cfg.Upstreams {
-		proxy := &httputil.ReverseProxy{
-			Rewrite: func(r *httputil.ProxyRequest) {
-				r.SetURL(&url.URL{Scheme: "http", Host: address})
-				r.Out.Host = r.In.Host
-			},
-			Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true},
-		}
-		if err := g.serve(string(service), proxy); err != nil {
+		if err := g.serve(string(service), g.proxy(service, g.backend(service, newUpstream(address)))); err != nil {
 			g.Close()
 			return nil, err
 		}
 	}
-	if err := g.serve("admin", http.NotFoundHandler()); err != nil {
+	if err := g.serve("admin", g.admin()); err != nil {
 		g.Close()
 		return nil, err
 	}
 	return g, nil
+}
+
+func (g *Guard) backend(service Service, to *upstream) backend {
+	switch service {
+	case DynamoDB:
+		return newDynamoDB(to, g.limits, g.counters)
+	case Kinesis:
+		return newKinesis(to, g.limits, g.counters)
+	case S3:
+		return &s3{to, g.objects}
+	case SQS:
+		return &sqs{to, g.objects}
+	}
+	return azureQueues{to}
 }
 
 func (g *Guard) serve(name string, handler http.Handler) error {
@@ -58,8 +86,8 @@ func (g *Guard) serve(name string, handler http.Handler) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler}
-	g.servers[name], g.urls[name] = server, "http://"+listener.Addr().String()
+	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}
+	g.servers, g.urls[name] = append(g.servers, server), "http://"+listener.Addr().String()
 	go func() { _ = server.Serve(listener) }()
 	return nil
 }
@@ -70,9 +98,52 @@ func (g *Guard) URL(s Service) string { return g.urls[string(s)] }
 // AdminURL is where faults, limits and counters are.
 func (g *Guard) AdminURL() string { return g.urls["admin"] }
 
-// Close ends every proxy.
+// Close ends every proxy at once.
 func (g *Guard) Close() {
 	for _, server := range g.servers {
 		_ = server.Close()
 	}
+}
+
+// proxy takes every call of a service through faults, counters and its rules.
+func (g *Guard) proxy(service Service, b backend) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{service: service, w: w, r: r}
+		if err := b.identify(c); err != nil {
+			if r.Context().Err() == nil {
+				b.refuse(c, http.StatusBadRequest, "SerializationException", err.Error()).write(c)
+			}
+			return
+		}
+		c.faults = g.faults.match(service, c.operation, c.target, time.Now())
+		c.count = g.counters.of(service, c.operation, c.target)
+		c.count(Count{Calls: 1, Faulted: c.faults.any()})
+		if c.faults.before(c, b) {
+			return
+		}
+		a, err := g.carryOut(c, b)
+		if err != nil {
+			if !errors.Is(err, context.Canceled) {
+				b.refuse(c, http.StatusInternalServerError, "InternalFailure", fmt.Sprintf("dev stack: %s: %v", service, err)).write(c)
+			}
+			return
+		}
+		defer a.close()
+		c.faults.after(c, b, a)
+	})
+}
+
+// carryOut does the work, twice if a fault says so; the second answer counts.
+func (g *Guard) carryOut(c *call, b backend) (*answer, error) {
+	if c.faults.Duplicate {
+		if err := c.keepBody(); err != nil {
+			return nil, err
+		}
+		a, err := b.work(c.r.Context(), c)
+		if err != nil {
+			return nil, err
+		}
+		a.close()
+	}
+	return b.work(c.r.Context(), c)
 }

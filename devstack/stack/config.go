@@ -3,7 +3,11 @@
 // ports of 127.0.0.1, waits until each is ready, and says where they are.
 package stack
 
-import "time"
+import (
+	"time"
+
+	"sluice/devstack/guard"
+)
 
 // Config is what a stack can be told; the tags are the command line's.
 type Config struct {
@@ -15,5 +19,15 @@ type Config struct {
 	UI          bool          `help:"Start the Web UI." default:"true" negatable:""`
 	Demo        bool          `help:"Make the demo's buckets, stream, table and queues." default:"true" negatable:""`
 	ReadyWithin time.Duration `help:"How long the parts may take to become ready." default:"90s"`
+	Burst       time.Duration `help:"How long unused DynamoDB capacity is saved up (the service: 5m)." default:"10s"`
+	ShardLimits bool          `help:"Hold Kinesis shards to 1,000 records and 1 MiB a second." default:"true" negatable:""`
 	Dynamic     []string      `help:"More of Temporal's dynamic configuration, as key=JSON." placeholder:"KEY=JSON"`
+}
+
+func (c Config) limits() guard.Limits {
+	limits := guard.Limits{DynamoDB: guard.DynamoDBLimits{Burst: guard.Duration(c.Burst)}}
+	if !c.ShardLimits {
+		limits.Kinesis = guard.KinesisLimits{RecordsPerSecond: -1, BytesPerSecond: -1}
+	}
+	return limits
 }

@@ -83,7 +83,7 @@ func (s *Stack) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.guard, err = guard.Start(guard.Config{Upstreams: map[guard.Service]string{
+	s.guard, err = guard.Start(guard.Config{Limits: s.cfg.limits(), Upstreams: map[guard.Service]string{
 		guard.DynamoDB: started["dynalite"].address,
 		guard.Kinesis:  started["kinesalite"].address,
 		guard.S3:       started["kumo"].address,
