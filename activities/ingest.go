@@ -33,6 +33,7 @@ type Ingest struct {
 	Temporal  client.Client
 	TaskQueue string
 	S3        *s3.Client
+	Objects   ObjectReader
 	SQS       *sqs.Client
 	Kinesis   *kinesis.Client
 	DynamoDB  DocumentCaller

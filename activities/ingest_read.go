@@ -1,48 +1,75 @@
 package activities
 
 import (
-	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/klauspost/compress/gzip"
+	"sluice/internal/objectrecords"
 )
 
-// decompressed reads gzip as what it holds and everything else as it stands.
-func decompressed(r io.Reader) (io.Reader, error) {
-	buffered := bufio.NewReader(r)
-	if magic, err := buffered.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
-		return buffered, nil
+// eachRecord calls each for every record of an object, compressed or not.
+func (i *Ingest) eachRecord(ctx context.Context, o Object, format string, each func(record []byte)) (err error) {
+	body, _, err := i.Objects.OpenObject(ctx, o, 0)
+	if err != nil {
+		return err
 	}
-	return gzip.NewReader(buffered)
+	coding, text, err := objectrecords.Recognise(body)
+	if err != nil {
+		return errors.Join(err, body.Close())
+	}
+	decoded, err := objectrecords.Decode(coding, text)
+	if err != nil {
+		return errors.Join(Invalid("read "+o.Bucket+"/"+o.Key, err), body.Close())
+	}
+	source := both{decoded, body}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	records, err := objectrecords.NewReader(format, source, 0, nil)
+	for err == nil {
+		var record objectrecords.Record
+		if record, err = records.Next(); err == nil {
+			each(record.Data)
+		}
+	}
+	var broken *objectrecords.FormatError
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.As(err, &broken):
+		return Invalid("read "+o.Bucket+"/"+o.Key, err)
+	default:
+		return err
+	}
 }
 
 // countRecords counts the records of a source object whose task wrote no
 // progress.
-func (i *Ingest) countRecords(ctx context.Context, p IngestPlan, o ingestObject) (int64, error) {
-	object, err := i.S3.GetObject(ctx, &s3.GetObjectInput{Bucket: &p.Bucket, Key: aws.String(o.Key)})
-	if err != nil {
-		return 0, awsFailure("S3.GetObject", p.Bucket+"/"+o.Key, err)
-	}
-	defer object.Body.Close()
-	body, err := decompressed(object.Body)
-	if err != nil {
-		return 0, err
-	}
-	var n int64
-	lines := bufio.NewReaderSize(body, 1<<20)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if len(line) > 1 || len(line) == 1 && line[0] != '\n' {
-			n++
+func (i *Ingest) countRecords(ctx context.Context, p IngestPlan, o ingestObject) (n int64, err error) {
+	err = i.eachRecord(ctx, Object{Bucket: p.Bucket, Key: o.Key}, p.Format, func([]byte) { n++ })
+	return n, err
+}
+
+// readIDs sends the ids of the records in a delivered object, which are one a
+// line. Lines that are no records of ours are passed over: the stream may have
+// other producers.
+func (i *Ingest) readIDs(ctx context.Context, bucket, key string, to chan<- []string) error {
+	var ids []string
+	err := i.eachRecord(ctx, Object{Bucket: bucket, Key: key}, objectrecords.Lines, func(line []byte) {
+		var record struct {
+			ID string `json:"id"`
 		}
-		if err != nil {
-			if err == io.EOF {
-				err = nil
-			}
-			return n, err
+		if json.Unmarshal(line, &record) == nil && record.ID != "" {
+			ids = append(ids, record.ID)
 		}
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case to <- ids:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -1,13 +1,11 @@
 package activities
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -214,42 +212,4 @@ func (i *Ingest) listDelivered(ctx context.Context, in IngestSummariseInput, eac
 		}
 	}
 	return nil
-}
-
-// readIDs sends the ids of the records in a delivered object, one object a line.
-// Lines that are no records of ours are passed over: the stream may have other
-// producers.
-func (i *Ingest) readIDs(ctx context.Context, bucket, key string, to chan<- []string) error {
-	object, err := i.S3.GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
-	if err != nil {
-		return awsFailure("S3.GetObject", bucket+"/"+key, err)
-	}
-	defer object.Body.Close()
-	body, err := decompressed(object.Body)
-	if err != nil {
-		return fmt.Errorf("s3://%s/%s: %w", bucket, key, err)
-	}
-	var ids []string
-	lines := bufio.NewReaderSize(body, 1<<20)
-	for {
-		line, err := lines.ReadBytes('\n')
-		var record struct {
-			ID string `json:"id"`
-		}
-		if json.Unmarshal(line, &record) == nil && record.ID != "" {
-			ids = append(ids, record.ID)
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return Fail(TypeUnavailable, Failure{ErrorDetails: ErrorDetails{Operation: "S3.GetObject", Target: bucket + "/" + key}, Message: err.Error()})
-		}
-	}
-	select {
-	case to <- ids:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -52,7 +52,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		&activities.Quiescence{DynamoDB: db, S3: made.s3, SQS: made.sqs, Temporal: made.temporal},
 		activities.NewHTTP(c.HTTPAllow, httpCredentials(os.Environ())),
 		&activities.Ingest{
-			Temporal: made.temporal, TaskQueue: c.TaskQueue, S3: made.s3, SQS: made.sqs,
+			Temporal: made.temporal, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,
 			Kinesis: kinesis.NewFromConfig(made.aws), DynamoDB: db, Azure: made.azure,
 		},
 	}, nil
