@@ -12,6 +12,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -71,12 +72,13 @@ func changed(ctx workflow.Context) error {
 	return workflow.NewTimer(ctx, 1).Get(ctx, nil)
 }
 
-// newReplayer replays with the data converter and the headers of the worker.
+// newReplayer replays with the data converter, headers and interceptors of the worker.
 func newReplayer(t *testing.T) worker.WorkflowReplayer {
 	dc := converter.GetDefaultDataConverter()
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
 		DataConverter:      dc,
 		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(dc)},
+		Interceptors:       []interceptor.WorkerInterceptor{workflows.Interceptor()},
 	})
 	require.NoError(t, err)
 	return replayer
