@@ -43,7 +43,11 @@ func newService(c config, made *clients, metrics client.MetricsHandler, logger *
 func (s *service) systems(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) ([]activities.System, error) {
 	db := s.newDynamoDB(c, made, metrics, logger)
 	store := &activities.S3{API: made.s3}
-	return []activities.System{
+	claiming, err := newClaiming(c, made)
+	if err != nil {
+		return nil, err
+	}
+	return append(claiming,
 		db,
 		&activities.Children{Temporal: made.temporal},
 		store,
@@ -55,7 +59,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 			Temporal: made.temporal, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,
 			Kinesis: kinesis.NewFromConfig(made.aws), DynamoDB: db, Azure: made.azure,
 		},
-	}, nil
+	), nil
 }
 
 func workerOptions(c config) worker.Options {

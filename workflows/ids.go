@@ -3,6 +3,8 @@ package workflows
 import (
 	"strconv"
 	"strings"
+
+	"sluice/activities"
 )
 
 // Workflow IDs that contract and tools rely on. Each has one function that makes
@@ -28,6 +30,13 @@ func CountID(queueURL string) string {
 
 // ClaimID is the ID of the claimer of this name.
 func ClaimID(name string) string { return "claim/" + name }
+
+// TaskID is the ID of a run of a claimed task; it is the claim where no task
+// service decides.
+func TaskID(taskID string, runID int64) string { return activities.TaskID(taskID, runID) }
+
+// TaskRunID is the ID of the workflow that does the work of a task.
+func TaskRunID(task string) string { return task + "/run" }
 
 // ChildID is the ID of the child workflow that is try number try of a job.
 func ChildID(request, job, try string) string { return request + "/" + job + "/" + try }

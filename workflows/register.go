@@ -12,6 +12,8 @@ var registry = []struct {
 	code any
 }{
 	{TypeThroughput, Throughput},
+	{TypeClaimTasks, ClaimTasks},
+	{TypeTask, Task},
 	{TypeIngest, Ingest},
 	{TypeRequest, Request},
 	{TypeQuiescence, Quiescence},

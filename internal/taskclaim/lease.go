@@ -1,6 +1,10 @@
 package taskclaim
 
-import "time"
+import (
+	"fmt"
+	"hash/fnv"
+	"time"
+)
 
 // Margin is how long before a claim runs out work under it must have stopped:
 // after takenUntil the service may give the task to somebody else.
@@ -56,4 +60,13 @@ func (l Lease) Renew(next Lease) Lease {
 		next.TakenUntil = l.TakenUntil
 	}
 	return next
+}
+
+// Spread is a number in [0, 1) that differs from task to task and from renewal
+// to renewal, and is the same each time it is asked: jitter for workflow code,
+// which must not draw random numbers.
+func Spread(taskID string, runID int64, n int) float64 {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s/%d/%d", taskID, runID, n)
+	return float64(h.Sum32()) / (1 << 32)
 }

@@ -1,0 +1,265 @@
+package workflows
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/document"
+	"sluice/internal/duration"
+)
+
+// ClaimTasks claims tasks from Azure queues and runs each as a workflow Task, at
+// most capacity of them at once. One long-lived activity polls, claims and
+// starts; the workflow keeps the books: which tasks run, what was poisoned, what
+// the queues look like.
+//
+// Messages: updates capacity, drain, stop; signal finished, which a Task sends
+// at its end; queries status and control (the latter is the polling activity's
+// own). Temporal's cancel does what stop does and closes the workflow Canceled.
+//
+// History, workflow tasks not counted: three events for a report of the polling
+// activity, of which there is at most one per 12 tasks as they trickle in and
+// one per 32 or more under load; one for a task that finishes; two for an
+// update. An idle day adds less than 100 events in all.
+func ClaimTasks(ctx workflow.Context, raw json.RawMessage) (*ClaimTasksStatus, error) {
+	in := defaultClaimTasks()
+	if err := decode(TypeClaimTasks, raw, &in); err != nil {
+		return nil, err
+	}
+	c := &claimer{in: &in, state: in.Resumed, ref: claimerRef(ctx)}
+	if c.state == nil {
+		c.state = newClaimState(in.Capacity, workflow.Now(ctx))
+	} else {
+		c.shown = attributes{c.state.State, TypeClaimTasks, c.target()}
+	}
+	if err := c.handle(ctx); err != nil {
+		return nil, err
+	}
+	return c.run(ctx)
+}
+
+// claimer is a run of ClaimTasks.
+type claimer struct {
+	in     *ClaimTasksInput
+	state  *claimState
+	ref    activities.ClaimerRef
+	shown  attributes
+	ended  bool
+	failed string // last failure of the polling activity itself
+}
+
+func claimerRef(ctx workflow.Context) activities.ClaimerRef {
+	info := workflow.GetInfo(ctx)
+	return activities.ClaimerRef{WorkflowID: info.WorkflowExecution.ID, FirstRunID: info.FirstRunID}
+}
+
+// target is what the search attribute names: the first queue, or whose URLs.
+func (c *claimer) target() string {
+	if c.in.SignedURLs != nil {
+		return c.in.SignedURLs.ProvisionerID + "/" + c.in.SignedURLs.WorkerType
+	}
+	return c.in.Queues[0].Name
+}
+
+// run has the activity poll, again and again, until nothing is left to do.
+func (c *claimer) run(ctx workflow.Context) (*ClaimTasksStatus, error) {
+	workflow.Go(ctx, c.watchCancel)
+	// A cancelled context would end the activity before the tasks have stopped.
+	work, _ := workflow.NewDisconnectedContext(ctx)
+	for {
+		if err := c.show(work); err != nil {
+			return nil, err
+		}
+		if c.state.over(c.in.MaxTasks) {
+			return c.end(work)
+		}
+		if err := c.poll(work); err != nil {
+			return nil, err
+		}
+		if workflow.GetInfo(work).GetContinueAsNewSuggested() && !c.state.over(c.in.MaxTasks) {
+			return nil, c.continueAsNew(work)
+		}
+	}
+}
+
+// watchCancel turns Temporal's cancel into a stop, so that tasks end in order.
+func (c *claimer) watchCancel(ctx workflow.Context) {
+	ctx.Done().Receive(ctx, nil)
+	c.state.Canceled = true
+	c.stop("canceled")
+}
+
+func (c *claimer) stop(reason string) {
+	if c.state.State != activities.ClaimStopped {
+		c.state.State, c.state.Reason = activities.ClaimStopped, reason
+	}
+}
+
+// poll runs the polling activity once. It outlives all errors it can meet, so a
+// failure here is one of Temporal's, such as a timeout, and is waited out.
+func (c *claimer) poll(ctx workflow.Context) error {
+	options := pollOptions(c.in, c.state)
+	var report activities.PollReport
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.ClaimPoll, activities.PollInput{
+		Claimer: c.ref, Spec: c.in.pollSpec(), Carry: c.state.Carry, Queues: c.state.Queues,
+	}).Get(ctx, &report)
+	if err == nil {
+		c.failed = ""
+		c.state.report(report, workflow.Now(ctx))
+		return nil
+	}
+	c.failed = err.Error()
+	workflow.GetLogger(ctx).Error("claimer's polling activity failed; it is started again", "error", err)
+	return workflow.Sleep(ctx, 10*time.Second)
+}
+
+// pollOptions are for an activity that lives long and is repeated for ever. A
+// lost worker is noticed within 15 s. It ends by itself every twelve hours, so
+// that the start-to-close timeout is only for one that hangs.
+func pollOptions(in *ClaimTasksInput, s *claimState) workflow.ActivityOptions {
+	options := activities.WaitOptions()
+	options.StartToCloseTimeout = 24 * time.Hour
+	options.HeartbeatTimeout = 15 * time.Second
+	options.RetryPolicy.MaximumInterval = 10 * time.Second
+	options.Summary = "claims tasks from " + sourceName(in)
+	if s.State != activities.ClaimOpen {
+		options.Summary = "waits for the running tasks"
+	}
+	return options
+}
+
+func sourceName(in *ClaimTasksInput) string {
+	if in.SignedURLs != nil {
+		return "the queues of " + in.SignedURLs.ProvisionerID + "/" + in.SignedURLs.WorkerType
+	}
+	if len(in.Queues) > 1 {
+		return "queue " + in.Queues[0].Name + " and lower ones"
+	}
+	return "queue " + in.Queues[0].Name
+}
+
+// show brings search attributes and the Web UI's details up to date.
+func (c *claimer) show(ctx workflow.Context) error {
+	details := c.state.details()
+	if c.failed != "" {
+		details += "\n\nThe polling activity failed and is started again: " + c.failed
+	}
+	workflow.SetCurrentDetails(ctx, details)
+	return c.shown.set(ctx, c.state.State, TypeClaimTasks, c.target())
+}
+
+// end closes the claimer after its tasks.
+func (c *claimer) end(ctx workflow.Context) (*ClaimTasksStatus, error) {
+	c.stop("every task that it was to claim has ended")
+	c.ended = true
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return nil, err
+	}
+	c.drainSignals(ctx)
+	if err := c.show(ctx); err != nil {
+		return nil, err
+	}
+	status := c.state.status(workflow.Now(ctx))
+	if c.state.Canceled {
+		return nil, temporal.NewCanceledError(status)
+	}
+	return &status, nil
+}
+
+// continueAsNew starts a new run; the polling activity has ended, so nothing is
+// pending, and the signals that came are taken in first.
+func (c *claimer) continueAsNew(ctx workflow.Context) error {
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return err
+	}
+	c.drainSignals(ctx)
+	next := *c.in
+	next.Resumed = c.state
+	return workflow.NewContinueAsNewError(ctx, TypeClaimTasks, next)
+}
+
+// handle sets up queries, updates and the signal.
+func (c *claimer) handle(ctx workflow.Context) error {
+	if err := c.handleQueries(ctx); err != nil {
+		return err
+	}
+	if err := c.handleUpdates(ctx); err != nil {
+		return err
+	}
+	signals := workflow.GetSignalChannel(ctx, SignalFinished)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			var raw json.RawMessage
+			signals.Receive(ctx, &raw)
+			c.finished(ctx, raw)
+		}
+	})
+	return nil
+}
+
+func (c *claimer) handleQueries(ctx workflow.Context) error {
+	if err := workflow.SetQueryHandler(ctx, QueryStatus, func() (ClaimTasksStatus, error) {
+		return c.state.status(workflow.Now(ctx)), nil
+	}); err != nil {
+		return err
+	}
+	return workflow.SetQueryHandler(ctx, activities.QueryClaimControl, func(q activities.ClaimControlQuery) (activities.ClaimControl, error) {
+		return c.state.control(c.in, q.Tasks, workflow.GetInfo(ctx).GetContinueAsNewSuggested()), nil
+	})
+}
+
+// drainSignals takes in what a run that ends would lose.
+func (c *claimer) drainSignals(ctx workflow.Context) {
+	signals := workflow.GetSignalChannel(ctx, SignalFinished)
+	var raw json.RawMessage
+	for signals.ReceiveAsync(&raw) {
+		c.finished(ctx, raw)
+	}
+}
+
+// finished takes the end of a task. One of an earlier claimer under the same ID
+// is not ours to count.
+func (c *claimer) finished(ctx workflow.Context, raw json.RawMessage) {
+	var told activities.FinishedTask
+	if err := document.Decode(raw, &told).Err(); err != nil {
+		workflow.GetLogger(ctx).Warn("signal ignored", "signal", SignalFinished, "error", err)
+		return
+	}
+	if told.FirstRunID != "" && told.FirstRunID != c.ref.FirstRunID {
+		return
+	}
+	c.state.finish(activities.TaskID(told.TaskID, told.RunID), told.State != activities.OutcomeCompleted, workflow.Now(ctx))
+}
+
+// claimCapacity is the input of the update capacity.
+type claimCapacity struct {
+	Capacity int `json:"capacity" doc:"required"`
+}
+
+// Check reports what is wrong with the values.
+func (u *claimCapacity) Check(faults *document.Faults) {
+	if !faults.Has("capacity") && (u.Capacity < 1 || u.Capacity > maxCapacity) {
+		faults.Add("capacity", "%d is not from 1 to %d", u.Capacity, maxCapacity)
+	}
+}
+
+// claimDrain is the input of the update drain.
+type claimDrain struct {
+	Wait duration.Duration `json:"wait"` // for the running tasks, at most 1m
+}
+
+// Check reports what is wrong with the values.
+func (u *claimDrain) Check(faults *document.Faults) {
+	if u.Wait.Std() > time.Minute {
+		faults.Add("wait", "%s is longer than 1m; ask again instead", u.Wait)
+	}
+}
+
+// claimStop is the input of the update stop.
+type claimStop struct {
+	Reason string `json:"reason"`
+}

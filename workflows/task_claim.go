@@ -1,0 +1,130 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/taskclaim"
+)
+
+// keepClaim renews the claim at the task service until its context ends. When
+// the service decides otherwise, or does not answer until the claim is nearly
+// over, the work is told to stop.
+func (t *task) keepClaim(ctx workflow.Context) {
+	for t.why == "" {
+		due := t.lease.ReclaimAt(t.in.Claim.ReclaimBefore.Std(), taskclaim.Spread(t.in.TaskID, t.in.RunID, t.reclaims))
+		if wait := due.Sub(workflow.Now(ctx)); wait > 0 {
+			options := workflow.TimerOptions{Summary: "until the claim is renewed"}
+			if err := workflow.NewTimerWithOptions(ctx, wait, options).Get(ctx, nil); err != nil {
+				return // the work has ended
+			}
+		}
+		next, err := t.reclaim(ctx)
+		switch {
+		case err == nil:
+			t.lease = t.lease.Renew(next)
+			t.reclaims++
+		case temporal.IsCanceledError(err):
+			return
+		case activities.TypeOf(err) == activities.TypeConflict:
+			t.tell(endConflict, err.Error())
+		default:
+			t.tell(endExpired, fmt.Sprintf("the claim could not be renewed until %s: %v", t.lease.StopAt().Format(time.RFC3339), err))
+		}
+		t.show(ctx)
+	}
+}
+
+// reclaim asks again and again while the claim's time allows.
+func (t *task) reclaim(ctx workflow.Context) (taskclaim.Lease, error) {
+	left := t.lease.StopAt().Sub(workflow.Now(ctx))
+	if left <= 0 {
+		return taskclaim.Lease{}, activities.Fail(activities.TypeExpired, activities.Failure{Message: "no time is left"})
+	}
+	options := activities.CallOptions()
+	options.ScheduleToCloseTimeout = left
+	options.StartToCloseTimeout = min(left, time.Minute)
+	options.Summary = "renew the claim"
+	var lease taskclaim.Lease
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.TaskReclaim, t.ref()).Get(ctx, &lease)
+	return lease, err
+}
+
+func (t *task) ref() activities.TaskRef {
+	return activities.TaskRef{Service: t.in.Claim.Service, TaskID: t.in.TaskID, RunID: t.in.RunID}
+}
+
+// resolve reports the outcome to the task service, until it has answered.
+func (t *task) resolve(ctx workflow.Context, outcome activities.Outcome) error {
+	if t.in.Claim == nil || outcome.State == activities.OutcomeCanceled {
+		return nil
+	}
+	options := activities.CallOptions()
+	options.ScheduleToCloseTimeout = 0 // until answered
+	options.Summary = "report " + outcome.State
+	if outcome.Reason != "" {
+		options.Summary += ", " + outcome.Reason
+	}
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.TaskResolve,
+		activities.ResolveInput{TaskRef: t.ref(), Outcome: outcome}).Get(ctx, nil)
+}
+
+// end tells the claimer and closes the task.
+func (t *task) end(ctx workflow.Context, outcome activities.Outcome) (*TaskStatus, error) {
+	now := workflow.Now(ctx)
+	t.finished = &now
+	t.state = map[string]string{
+		activities.OutcomeCompleted: TaskCompleted, activities.OutcomeFailed: TaskFailed,
+		activities.OutcomeException: TaskException, activities.OutcomeCanceled: TaskCanceled,
+	}[outcome.State]
+	t.show(ctx)
+	if t.in.Claimer.WorkflowID != "" {
+		options := workflow.LocalActivityOptions{ScheduleToCloseTimeout: time.Minute, Summary: "tell the claimer"}
+		err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), activities.TaskFinished, activities.FinishedInput{
+			Claimer: t.in.Claimer,
+			Task:    activities.FinishedTask{TaskID: t.in.TaskID, RunID: t.in.RunID, FirstRunID: t.in.Claimer.FirstRunID, Outcome: outcome},
+		}).Get(ctx, nil)
+		if err != nil { // it looks after its tasks itself and notices
+			workflow.GetLogger(ctx).Warn("claimer could not be told", "claimer", t.in.Claimer.WorkflowID, "error", err)
+		}
+	}
+	if err := t.shown.set(ctx, t.state, "", ""); err != nil {
+		return nil, err
+	}
+	status := t.status(now)
+	return &status, nil
+}
+
+func (t *task) status(now time.Time) TaskStatus {
+	status := TaskStatus{
+		AsOf: now, TaskID: t.in.TaskID, RunID: t.in.RunID, State: t.state, Reason: t.reason, Queue: t.in.Queue,
+		Claimer: t.in.Claimer.WorkflowID, StartedAt: t.started, FinishedAt: t.finished, Reclaims: t.reclaims, LastError: t.lastError,
+	}
+	if t.in.Claim != nil {
+		status.TakenUntil = &t.lease.TakenUntil
+	}
+	return status
+}
+
+// show tells the Web UI what the task waits for.
+func (t *task) show(ctx workflow.Context) {
+	words := map[string]string{
+		TaskRunning:   fmt.Sprintf("**Running** `%s`.", t.in.Run.Workflow),
+		TaskStopping:  fmt.Sprintf("**Stopping** `%s`: %s.", t.in.Run.Workflow, t.lastError),
+		TaskReporting: "**Reporting** the outcome to the task service.",
+	}[t.state]
+	if words == "" {
+		words = fmt.Sprintf("**%s** %s", t.state, t.reason)
+	}
+	if t.in.Claim != nil && t.finished == nil {
+		words += fmt.Sprintf("\n\nClaimed until %s, renewed %d times.", t.lease.TakenUntil.Format(time.RFC3339), t.reclaims)
+	}
+	if t.lastError != "" {
+		words += "\n\nLast error: " + t.lastError
+	}
+	workflow.SetCurrentDetails(ctx, words)
+}
