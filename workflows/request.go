@@ -144,6 +144,7 @@ func (r *request) self() map[string]any {
 // order of their arrival; then Temporal's cancel.
 func (r *request) catchUp(ctx workflow.Context) {
 	now := workflow.Now(ctx)
+	r.wake.take()
 	r.settle(now)
 	r.gate.Pass(now)
 	r.takeSignals(ctx, now)

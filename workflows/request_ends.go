@@ -17,20 +17,25 @@ import (
 
 // endOf tells what the end of a try means for its job.
 func (r *request) endOf(t *try) jobchain.End {
-	output, err := r.output(t)
-	if err == nil && t.child != nil && t.child.isRequest {
-		return endOfRequest(output)
-	}
-	if err == nil {
-		return jobchain.End{Kind: jobchain.Succeeded, Output: output}
-	}
-	e := endByError(err)
-	e.Asked = t.asked && t.suspendable()
-	e.Random = r.random(t)
-	if t.child != nil && t.child.timedOut {
+	e := r.ownEnd(t)
+	if e.Kind != jobchain.Succeeded && t.child != nil && t.child.timedOut {
 		e = jobchain.End{Kind: jobchain.Failed, Type: typeTimeout, Error: t.child.timeoutText()}
 	}
+	e.Asked = t.asked && t.suspendable()
+	e.Random = r.random(t)
 	return e
+}
+
+func (r *request) ownEnd(t *try) jobchain.End {
+	output, err := r.output(t)
+	switch {
+	case err != nil:
+		return endByError(err)
+	case t.child != nil && t.child.isRequest:
+		return endOfRequest(output)
+	default:
+		return jobchain.End{Kind: jobchain.Succeeded, Output: output}
+	}
 }
 
 // typeTimeout is the type that the log shows for Temporal's timeouts.

@@ -18,12 +18,17 @@ type timer struct {
 // fired reports that the instant has come and was not taken up.
 func (t *timer) fired() bool { return t.future != nil && t.future.IsReady() }
 
-// set makes the timer fire at an instant; the zero time is never. Setting the
-// same again costs nothing.
-func (t *timer) set(ctx workflow.Context, at time.Time, summary string) {
+// take forgets a timer that has fired: its instant is being looked at.
+func (t *timer) take() {
 	if t.fired() {
 		*t = timer{}
 	}
+}
+
+// set makes the timer fire at an instant; the zero time is never. Setting the
+// same again costs nothing.
+func (t *timer) set(ctx workflow.Context, at time.Time, summary string) {
+	t.take()
 	if at.Equal(t.at) {
 		return
 	}

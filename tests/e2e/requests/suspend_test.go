@@ -1,0 +1,243 @@
+package requests_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/activities"
+	"sluice/internal/jobchain"
+	"sluice/workflows"
+)
+
+func TestSuspendStopsJobsAndResumeGoesOnFromTheirCheckpoints(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"jobs":[
+		{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"2s","checkpoints":true}},
+		{"id":"b","activity":"Test.Job","after":["a"]}]}`)
+	b.await(run, "a runs", jobRunning(0))
+	time.Sleep(300 * time.Millisecond) // some steps
+	s := b.must(run, "suspend", `{"reason":"deploy"}`)
+	require.Equal(t, jobchain.Suspended, s.State)
+	require.Equal(t, "deploy", s.Reason)
+	require.Zero(t, s.Stopping, "answered when nothing stops any more")
+	require.Equal(t, jobchain.Stopped, s.Jobs[0].State)
+	require.NotNil(t, s.SuspendedAt)
+	require.WithinDuration(t, s.SuspendedAt.Add(time.Hour), *s.ResumeBy, time.Second)
+	require.True(t, b.must(run, "suspend", `{"reason":"again"}`).AlreadySuspended)
+	require.Equal(t, "deploy", b.status(run).Reason)
+
+	s = b.must(run, "resume", `{}`)
+	require.Equal(t, jobchain.Running, s.State)
+	require.Nil(t, s.SuspendedAt)
+	result := b.result(run)
+	require.NotContains(t, string(result.Jobs["a"]), `"from":0`, "went on from the checkpoint")
+	log := b.log(run)
+	require.Equal(t, 2, log.Total, "a suspended try is repeated under its number")
+	require.Equal(t, 1, log.Entries[0].Try)
+	require.Equal(t, jobchain.Complete, log.Entries[0].State)
+	require.Equal(t, 2, b.jobs.Dispatches(run.GetID(), "a/1"))
+}
+
+func TestCaseR09SuspendingCountsNoTry(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","retry":2,"retryWait":"2s","heartbeat":"5s","input":{"takes":"1s","failTries":1}}]}`)
+	for range 5 {
+		b.await(run, "a runs", jobRunning(0))
+		b.must(run, "suspend", `{}`)
+		require.Equal(t, 1, b.status(run).Jobs[0].Tries)
+		b.must(run, "resume", `{}`)
+	}
+	// Suspended once more in the pause between try 1 and try 2.
+	b.await(run, "try 1 has failed", func(s *workflows.RequestStatus) bool {
+		return s.Jobs[0].State == "PENDING" && s.Jobs[0].Error != "" && len(s.Jobs[0].WaitsFor) > 0
+	})
+	s := b.must(run, "suspend", `{}`)
+	require.Equal(t, jobchain.Pending, s.Jobs[0].State)
+	b.must(run, "resume", `{}`)
+	require.Equal(t, jobchain.Complete, b.result(run).State)
+	log := b.log(run)
+	require.Len(t, log.Entries, 2)
+	require.Equal(t, []int{1, 2}, []int{log.Entries[0].Try, log.Entries[1].Try})
+	require.Equal(t, jobchain.Fail, log.Entries[0].State)
+}
+
+func TestCaseR01ResumeStartsNothingTwice(t *testing.T) {
+	t.Run("five resumes, two with a stale token", func(t *testing.T) {
+		b := newBench(t)
+		run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"3s"}}]}`)
+		b.await(run, "a runs", jobRunning(0))
+		b.must(run, "suspend", `{}`)
+		var claim workflows.ClaimAnswer
+		require.NoError(t, b.updateInto(run, "claim", `{"holder":"one"}`, &claim))
+		require.True(t, claim.Claimed)
+		require.NoError(t, b.updateInto(run, "unclaim", `{"holder":"one","token":1}`, &claim))
+		require.NoError(t, b.updateInto(run, "claim", `{"holder":"two"}`, &claim))
+		require.Equal(t, int64(2), claim.Token)
+		_, err := b.update(run, "resume", `{"holder":"one","token":1}`)
+		require.Equal(t, activities.TypeConflict, activities.TypeOf(err), "%v", err)
+		_, err = b.update(run, "resume", `{}`)
+		require.Equal(t, activities.TypeConflict, activities.TypeOf(err))
+		require.False(t, b.must(run, "resume", `{"holder":"two","token":2}`).AlreadyRunning)
+		require.True(t, b.must(run, "resume", `{"holder":"one","token":1}`).AlreadyRunning)
+		require.True(t, b.must(run, "resume", `{}`).AlreadyRunning)
+		require.Nil(t, b.status(run).Claim)
+		b.result(run)
+		require.Equal(t, 2, b.jobs.Dispatches(run.GetID(), "a/1"))
+	})
+	t.Run("a job that outlives the grace is taken up again", func(t *testing.T) {
+		b := newBench(t)
+		run := b.start(`{"jobs":[
+			{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"3s","ignoreCancel":true,"output":"mine"}},
+			{"id":"b","activity":"Test.Job","after":["a"]}]}`)
+		b.await(run, "a runs", jobRunning(0))
+		s := b.must(run, "suspend", `{"grace":"200ms"}`)
+		require.Equal(t, jobchain.Suspended, s.State)
+		require.Zero(t, s.Stopping)
+		require.Equal(t, jobchain.Running, s.Jobs[0].State, "left running")
+		s = b.must(run, "resume", `{}`)
+		require.Equal(t, jobchain.Running, s.Jobs[0].State)
+		require.Equal(t, `"mine"`, string(b.result(run).Jobs["a"]))
+		require.Equal(t, 1, b.jobs.Dispatches(run.GetID(), "a/1"), "never a second dispatch")
+	})
+}
+
+func TestCaseR17SuspendedIsAliveAndLeavesNothingHalfSet(t *testing.T) {
+	b := newBench(t)
+	document := `{"suspendTTL":"3s","jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"60s"}}]}`
+	for _, c := range []struct {
+		name string
+		end  func(t *testing.T, id string)
+		want string
+	}{
+		{"cancel", func(t *testing.T, id string) { require.NoError(t, b.c.CancelWorkflow(t.Context(), id, "")) }, "Canceled"},
+		{"stop", func(t *testing.T, id string) {
+			require.NoError(t, b.c.SignalWorkflow(t.Context(), id, "", "stop", map[string]string{"reason": "enough"}))
+		}, "Completed"},
+		{"expire", func(*testing.T, string) {}, "Failed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := b.start(document)
+			b.await(run, "a runs", jobRunning(0))
+			s := b.must(run, "suspend", `{}`)
+			require.NotNil(t, s.SuspendedAt)
+			if c.name == "expire" {
+				require.Equal(t, activities.TypeExpired, b.failure(run).Type())
+			} else {
+				c.end(t, run.GetID())
+				_ = run.Get(b.patient(), nil)
+			}
+			s = b.status(run)
+			require.Nil(t, s.SuspendedAt)
+			require.Nil(t, s.ResumeBy)
+			require.NotNil(t, s.FinishedAt)
+			described, err := b.c.DescribeWorkflowExecution(b.patient(), run.GetID(), "")
+			require.NoError(t, err)
+			require.Equal(t, c.want, described.GetWorkflowExecutionInfo().GetStatus().String())
+		})
+	}
+}
+
+func TestSuspendOfChildRequestsReachesThem(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"jobs":[
+		{"id":"sub","workflow":"Request","timeout":"4s","input":{"jobs":[{"id":"x","activity":"Test.Job","heartbeat":"5s","input":{"takes":"1500ms","checkpoints":true}}]}},
+		{"id":"next","activity":"Test.Job","after":["sub"]}]}`)
+	child := run.GetID() + "/sub/1"
+	sub := b.c.GetWorkflow(t.Context(), child, "")
+	b.await(run, "sub runs", jobRunning(0))
+	b.await(sub, "x runs", jobRunning(0))
+	s := b.must(run, "suspend", `{}`)
+	require.Equal(t, jobchain.Suspended, s.State)
+	require.Equal(t, jobchain.Running, s.Jobs[0].State)
+	c := b.await(sub, "the child is suspended", func(s *workflows.RequestStatus) bool { return s.State == "SUSPENDED" })
+	require.Nil(t, c.ResumeBy, "it does not expire by itself")
+	time.Sleep(4 * time.Second) // longer than the job's timeout, which does not run
+	b.must(run, "resume", `{}`)
+	result := b.result(run)
+	require.Contains(t, string(result.Jobs["sub"]), `"state":"COMPLETE"`)
+	require.Equal(t, 1, b.status(run).Jobs[0].Tries)
+}
+
+func TestChildRequestThatRunsTooLongIsStopped(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"jobs":[{"id":"sub","workflow":"Request","timeout":"1s","input":{"jobs":[{"id":"x","activity":"Test.Job","heartbeat":"5s","input":{"takes":"60s"}}]}}]}`)
+	failure := b.failure(run)
+	require.Equal(t, activities.TypeRequestFailed, failure.Type())
+	require.Contains(t, failure.Message(), "timeout of 1s")
+	require.Equal(t, jobchain.Stopped, b.status(b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")).State)
+}
+
+func TestStopOfAChildRequestStopsTheJob(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"jobs":[{"id":"sub","workflow":"Request","input":{"jobs":[{"id":"x","activity":"Test.Job","heartbeat":"5s","input":{"takes":"60s"}}]}}]}`)
+	sub := b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")
+	b.await(run, "sub runs", jobRunning(0))
+	b.await(sub, "x runs", jobRunning(0))
+	b.must(sub, "stop", `{}`)
+	require.Equal(t, jobchain.Stopped, b.result(run).State)
+	require.Equal(t, jobchain.Stopped, b.status(run).Jobs[0].State)
+}
+
+func TestStopWaitsForTheGraceAndDropsWhatOutlivesIt(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"jobs":[
+		{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"60s"}},
+		{"id":"b","activity":"Test.Job","heartbeat":"5s","input":{"takes":"5s","ignoreCancel":true}}]}`)
+	b.await(run, "both run", func(s *workflows.RequestStatus) bool { return jobRunning(0)(s) && jobRunning(1)(s) })
+	s := b.must(run, "stop", `{"reason":"enough","grace":"1s"}`)
+	require.Equal(t, jobchain.Stopped, s.State)
+	require.Equal(t, 2, s.Stopping)
+	result := b.result(run)
+	require.Equal(t, jobchain.Stopped, result.State)
+	s = b.status(run)
+	require.Equal(t, jobchain.Stopped, s.Jobs[0].State)
+	require.Contains(t, s.Jobs[1].Error, "outlived the grace")
+	require.Equal(t, "enough", s.Reason)
+}
+
+func TestDeadlineEndsTheRequest(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"deadline":"1s","jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"60s"}}]}`)
+	failure := b.failure(run)
+	require.Equal(t, activities.TypeRequestFailed, failure.Type())
+	require.Contains(t, failure.Message(), "deadline")
+	var s workflows.RequestStatus
+	require.NoError(t, failure.Details(&s))
+	require.Equal(t, jobchain.Fail, s.State)
+	require.NotNil(t, s.FinishedAt)
+}
+
+func TestSequenceIsRetriedTogether(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"sequences":{"load":{"retry":1,"retryWait":"100ms"}},"jobs":[
+		{"id":"a","activity":"Test.Job","sequence":"load"},
+		{"id":"slow","activity":"Test.Job","sequence":"load","heartbeat":"5s","input":{"takes":"1s"}},
+		{"id":"b","activity":"Test.Job","sequence":"load","after":["a"],"input":{"failTries":1}},
+		{"id":"c","activity":"Test.Job","after":["b","slow"]}]}`)
+	require.Equal(t, jobchain.Complete, b.result(run).State)
+	var tries []string
+	for _, e := range b.log(run).Entries {
+		tries = append(tries, fmt.Sprintf("%s/%d %s", e.Job, e.Try, e.State))
+	}
+	require.ElementsMatch(t, []string{"a/1 COMPLETE", "slow/1 COMPLETE", "b/1 FAIL", "a/2 COMPLETE", "slow/2 COMPLETE", "b/2 COMPLETE", "c/1 COMPLETE"}, tries)
+}
+
+func TestRefusalsThatAreNotTries(t *testing.T) {
+	b := newBench(t)
+	for _, errType := range []string{"Throttled", "Unavailable", "WorkerStopping"} {
+		run := b.start(fmt.Sprintf(`{"jobs":[{"id":"a","activity":"Test.Job","input":{"failFirst":2,"type":%q,"delay":"50ms"}}]}`, errType))
+		require.Equal(t, jobchain.Complete, b.result(run).State)
+		require.Equal(t, 1, b.status(run).Jobs[0].Tries)
+		require.Equal(t, 3, b.jobs.Dispatches(run.GetID(), "a/1"))
+	}
+	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","retry":5,"input":{"failTries":9,"type":"NotFound"}},
+		{"id":"b","activity":"Test.Job","input":{}},{"id":"c","activity":"Test.Job","after":["a"]}]}`)
+	require.Equal(t, "job a failed: NotFound: told to fail", b.failure(run).Message())
+	s := b.status(run)
+	require.Equal(t, 1, s.Jobs[0].Tries, "never retried")
+	require.Equal(t, jobchain.Complete, s.Jobs[1].State, "other branches go on")
+	require.Equal(t, jobchain.Pending, s.Jobs[2].State)
+}
