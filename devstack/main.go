@@ -10,6 +10,7 @@ import (
 
 type commands struct {
 	Up   upCommand   `cmd:"" default:"withargs" help:"Start the stack and run until SIGINT or SIGTERM (the default)."`
+	Demo demoCommand `cmd:"" help:"Run the main job on real data, on a stack of its own, and stop."`
 	Down downCommand `cmd:"" help:"Stop the stack of a state directory."`
 	Kumo kumoCommand `cmd:"" hidden:"" help:"Serve S3 and SQS alone."`
 }
