@@ -54,6 +54,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		newKinesis(c, made, store, metrics, logger),
 		&activities.Temporal{Client: made.temporal},
 		&activities.Quiescence{DynamoDB: db, S3: made.s3, SQS: made.sqs, Temporal: made.temporal},
+		&activities.S3Events{DynamoDB: db, SQS: made.sqs},
 		activities.NewHTTP(c.HTTPAllow, httpCredentials(os.Environ())),
 		&activities.Ingest{
 			Temporal: made.temporal, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,

@@ -18,6 +18,7 @@ var registry = []struct {
 	{TypeRequest, Request},
 	{TypeQuiescence, Quiescence},
 	{TypePoll, Poll},
+	{TypeCountObjects, CountObjects},
 }
 
 // Register adds every workflow to w. The worker and the replay tests both call

@@ -39,7 +39,7 @@ func bridged(detailType string, at time.Time, raw json.RawMessage) (Message, err
 	if kind == Removed && detail.DeletionType == "Delete Marker Created" {
 		kind = Marker
 	}
-	return Message{Events: []Event{{
+	event := Event{
 		Kind:    kind,
 		Bucket:  detail.Bucket.Name,
 		Key:     detail.Object.Key,
@@ -47,5 +47,9 @@ func bridged(detailType string, at time.Time, raw json.RawMessage) (Message, err
 		ETag:    strings.Trim(detail.Object.ETag, `"`),
 		Size:    detail.Object.Size,
 		Stamp:   Stamp{Sequencer: detail.Object.Sequencer, At: at},
-	}}}, nil
+	}
+	if err := event.checkSize(); err != nil {
+		return Message{}, err
+	}
+	return Message{Events: []Event{event}}, nil
 }

@@ -1,6 +1,9 @@
 package s3event
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Kind is what an event says about an object.
 type Kind string
@@ -23,6 +26,18 @@ type Event struct {
 	ETag    string
 	Size    int64
 	Stamp   Stamp
+}
+
+// longestField is above all that S3 makes: a version ID has up to 1,024 bytes, and
+// the others far less. What is longer would not fit into an item.
+const longestField = 1024
+
+func (e Event) checkSize() error {
+	if len(e.Version) > longestField || len(e.ETag) > longestField || len(e.Stamp.Sequencer) > longestField ||
+		len(e.Bucket) > longestField {
+		return errors.New("a bucket, version, ETag or sequencer of over 1,024 bytes")
+	}
+	return nil
 }
 
 // Stamp orders the events of one object. Those of different objects are not

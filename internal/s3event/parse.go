@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // deepest bounds how many wrappings of a message are taken off: EventBridge or S3
@@ -120,7 +121,7 @@ func fromRecord(raw json.RawMessage) (event Event, ok bool, err error) {
 		return Event{}, false, errors.New("no bucket or no key")
 	}
 	key, decoded := decodeKey(r.S3.Object.Key)
-	return Event{
+	event = Event{
 		Kind:    kind,
 		Bucket:  r.S3.Bucket.Name,
 		Key:     key,
@@ -129,7 +130,8 @@ func fromRecord(raw json.RawMessage) (event Event, ok bool, err error) {
 		ETag:    strings.Trim(r.S3.Object.ETag, `"`),
 		Size:    r.S3.Object.Size,
 		Stamp:   Stamp{Sequencer: r.S3.Object.Sequencer, At: instant(r.Time)},
-	}, true, nil
+	}
+	return event, true, event.checkSize()
 }
 
 // kindOf understands both spellings of event names, with "s3:" and without, and
@@ -153,7 +155,7 @@ func kindOf(name string) (Kind, bool) {
 // holds a percent sign of its own keeps it.
 func decodeKey(key string) (decoded string, ok bool) {
 	decoded, err := url.QueryUnescape(key)
-	if err != nil {
+	if err != nil || !utf8.ValidString(decoded) {
 		return key, false
 	}
 	return decoded, true

@@ -3,6 +3,7 @@ package s3event
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,6 +153,15 @@ func TestCaseQ07KeysAreDecodedOnce(t *testing.T) {
 	require.EqualValues(t, 2, plan.Totals[0].Records)
 }
 
+func TestOversizedFieldsAreUnreadable(t *testing.T) {
+	long := strings.Repeat("A", 2000)
+	m, err := Parse([]byte(records(notice("ObjectCreated:Put", "k", `,"sequencer":"`+long+`"`))))
+	require.NoError(t, err)
+	require.Len(t, m.Faults, 1)
+	require.LessOrEqual(t, len(LedgerID("b", strings.Repeat("%zz", 1024))), 2048)
+	require.NotEqual(t, LedgerID("b", strings.Repeat("%zz", 1024)), LedgerID("b", strings.Repeat("%zz", 1025)))
+}
+
 func TestKeysSurviveTheirEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.StringN(1, 100, -1).Draw(t, "key")
@@ -176,8 +186,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, e := range m.Events {
-			if e.Bucket == "" || e.Key == "" && !e.RawKey {
-				// A key that is all encoding decodes to something, never to nothing.
+			if e.Bucket == "" || e.Key == "" {
 				t.Fatalf("event without bucket or key: %+v", e)
 			}
 		}

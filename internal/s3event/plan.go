@@ -1,6 +1,8 @@
 package s3event
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"sort"
 	"strings"
 	"time"
@@ -24,12 +26,23 @@ func (c Counting) Counter(bucket, key string) string {
 		}
 		id, rest = id+"/"+element, below
 	}
-	return id
+	return fit(id)
 }
 
 // LedgerID is the ID of the ledger item of an object. Bucket names can't begin
 // with "#", so counters and ledger never meet.
-func LedgerID(bucket, key string) string { return "#" + bucket + "/" + key }
+func LedgerID(bucket, key string) string { return fit("#" + bucket + "/" + key) }
+
+// fit keeps an ID within DynamoDB's 2,048 bytes for a key. Only keys that could
+// not be decoded are as long.
+func fit(id string) string {
+	const longest = 2048
+	if len(id) <= longest {
+		return id
+	}
+	digest := sha256.Sum256([]byte(id))
+	return strings.ToValidUTF8(id[:longest-2*len(digest)-1], "") + "#" + hex.EncodeToString(digest[:])
+}
 
 // Change is what a batch makes of one object.
 type Change struct {

@@ -1,0 +1,120 @@
+package workflows
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+)
+
+// States of CountObjects.
+const (
+	countOpen     = StateOpen
+	countDraining = "DRAINING"
+	countStopped  = "STOPPED"
+)
+
+// CountObjects counts the objects that S3 event notifications on an SQS queue
+// announce, exactly, in items of a DynamoDB table (activities.S3Events). Input:
+// CountInput. ID: CountID. It ends only when told to, with its status.
+//
+// Messages: updates `stop` {} (ends after the batch under way) and `drain`
+// {"wait":"30s"} (counts until a poll finds nothing, then ends), both answering the
+// status; query `status`.
+//
+// History: six events for the start and the end, seven for a report of the counting
+// activity, of which there are at most fourteen a day however much is counted, and
+// it continues as new, so it is bounded for ever.
+func CountObjects(ctx workflow.Context, raw json.RawMessage) (*CountStatus, error) {
+	in := CountInput{Key: countByBucket, PrefixDepth: 1}
+	if err := decode(TypeCountObjects, raw, &in); err != nil {
+		return nil, err
+	}
+	m := &monitor{in: in, state: countOpen, asOf: workflow.Now(ctx).UTC()}
+	if c := in.Carried; c != nil {
+		m.figures, m.state = c.Figures, c.State
+	}
+	if err := m.handle(ctx); err != nil {
+		return nil, err
+	}
+	return m.run(ctx)
+}
+
+// monitor is a run of CountObjects.
+type monitor struct {
+	in        CountInput
+	state     string
+	figures   activities.CountFigures
+	asOf      time.Time
+	over      bool
+	shown     attributes
+	interrupt workflow.CancelFunc // stops the activity that goes on
+}
+
+func (m *monitor) run(ctx workflow.Context) (*CountStatus, error) {
+	for !m.over {
+		if err := m.show(ctx); err != nil {
+			return nil, err
+		}
+		if err := m.count(ctx); err != nil {
+			return nil, err
+		}
+		if !m.over && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) {
+			return nil, m.continueAsNew(ctx)
+		}
+	}
+	if err := m.show(ctx); err != nil {
+		return nil, err
+	}
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return nil, err
+	}
+	status, err := m.status()
+	return &status, err
+}
+
+// count has the activity count until it reports or is interrupted.
+func (m *monitor) count(ctx workflow.Context) error {
+	if m.state == countStopped {
+		m.over = true
+		return nil
+	}
+	options := activities.WaitOptions()
+	options.Summary = "counts the events of " + queueOf(m.in.QueueURL)
+	counting, cancel := workflow.WithCancel(workflow.WithActivityOptions(ctx, options))
+	m.interrupt = cancel
+	defer func() { m.interrupt = nil }()
+	var report activities.CountReport
+	err := workflow.ExecuteActivity(counting, activities.CountEvents, activities.CountInput{
+		QueueURL: m.in.QueueURL, Table: m.in.Table, PrefixDepth: m.in.depth(),
+		Drain: m.state == countDraining, Figures: m.figures,
+	}).Get(ctx, &report)
+	var canceled *temporal.CanceledError
+	switch {
+	case errors.As(err, &canceled) && ctx.Err() == nil:
+		figures := m.figures
+		if canceled.HasDetails() && canceled.Details(&figures) == nil {
+			m.figures = figures
+		}
+	case err != nil:
+		return ownError(err)
+	default:
+		m.figures = report.Figures
+		if report.Drained {
+			m.state, m.over = StateDone, true
+		}
+	}
+	m.asOf = workflow.Now(ctx).UTC()
+	m.over = m.over || m.state == countStopped
+	return nil
+}
+
+func (m *monitor) continueAsNew(ctx workflow.Context) error {
+	in := m.in
+	in.Carried = &countCarried{Figures: m.figures, State: m.state}
+	return workflow.NewContinueAsNewError(ctx, TypeCountObjects, in)
+}
