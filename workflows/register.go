@@ -19,6 +19,7 @@ var registry = []struct {
 	{TypeQuiescence, Quiescence},
 	{TypePoll, Poll},
 	{TypeCountObjects, CountObjects},
+	{TypeProducer, Producer},
 }
 
 // Register adds every workflow to w. The worker and the replay tests both call

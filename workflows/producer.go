@@ -1,0 +1,291 @@
+package workflows
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/backoff"
+	"sluice/internal/recordbatch"
+)
+
+// States of a Producer.
+const (
+	ProducerRunning = "RUNNING"
+	ProducerStopped = "STOPPED"
+)
+
+// Producer is a durable buffer in front of a stream, for some hundred records a
+// second: what `add` has accepted is sent, in order by key, once a batch is full
+// or has waited, through any restart of workers. It owns the repeats: a batch is
+// sent once by an activity, what failed stays in front. It ends when it is
+// cancelled; the batch that is out then comes to its end, the rest is lost.
+//
+// Messages: updates add, flush, start, stop; queries status, events.
+//
+// History: an `add` costs 2 events, a batch 3, a wait for company or for a repeat
+// 2, besides workflow tasks. An idle Producer adds none.
+func Producer(ctx workflow.Context, raw json.RawMessage) error {
+	p, err := newProducer(ctx, raw)
+	if err != nil {
+		return err
+	}
+	if err := p.listen(ctx); err != nil {
+		return err
+	}
+	for {
+		p.age(ctx)
+		if p.wantsSending(ctx) {
+			p.send(ctx)
+		}
+		if err := p.show(ctx); err != nil {
+			return err
+		}
+		if p.mayEnd(ctx) {
+			return p.end(ctx)
+		}
+		p.dirty = false
+		p.timer.set(p.background, p.wakeAt(ctx), p.waitsFor())
+		if err := workflow.Await(p.background, func() bool {
+			return p.dirty || p.timer.fired() || p.batchEnded() || p.mayEnd(ctx)
+		}); err != nil {
+			return err
+		}
+		if p.batchEnded() {
+			p.settle(ctx)
+		}
+	}
+}
+
+// producerState is what a run carries to the next.
+type producerState struct {
+	State             string             `json:"state"`
+	Buffer            recordbatch.Buffer `json:"buffer"`
+	Since             time.Time          `json:"since,omitzero"` // when the first record that waits for company came
+	KinesisErrors     int64              `json:"kinesisErrors"`
+	ConsecutiveErrors int                `json:"consecutiveErrors"`
+	NextAttemptAt     time.Time          `json:"nextAttemptAt,omitzero"`
+	Events            []ProducerEvent    `json:"events"`
+}
+
+// carriedProducer is the input of a run that continues another.
+type carriedProducer struct {
+	ProducerInput
+	State producerState `json:"carried"`
+}
+
+// producer is one run.
+type producer struct {
+	producerState
+	in         ProducerInput
+	background workflow.Context // goes on when the workflow is cancelled
+	batch      workflow.Future  // the batch that is out
+	timer      timer
+	dirty      bool // a message has changed something
+	waiting    int  // flushes that wait for their answer
+	attributes attributes
+	details    string
+}
+
+func newProducer(ctx workflow.Context, raw json.RawMessage) (*producer, error) {
+	background, _ := workflow.NewDisconnectedContext(ctx)
+	p := &producer{in: defaultProducerInput(), background: background}
+	p.State = ProducerRunning
+	if workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
+		return p, decode(TypeProducer, raw, &p.in)
+	}
+	var carried carriedProducer
+	if err := json.Unmarshal(raw, &carried); err != nil {
+		return nil, activities.Invalid(TypeProducer, err)
+	}
+	p.in, p.producerState = carried.ProducerInput, carried.State
+	return p, nil
+}
+
+// age lets all that waits go once the first of it has waited long enough.
+func (p *producer) age(ctx workflow.Context) {
+	if len(p.Buffer.Records) == 0 {
+		p.Since = time.Time{}
+		return
+	}
+	if p.in.FlushInterval > 0 && !p.Since.IsZero() && !workflow.Now(ctx).Before(p.Since.Add(p.in.FlushInterval.Std())) {
+		p.Buffer.Due, p.Since = len(p.Buffer.Records), time.Time{}
+	}
+}
+
+// wantsSending says that a batch should go now. A run that is to be continued
+// starts none.
+func (p *producer) wantsSending(ctx workflow.Context) bool {
+	if p.batch != nil || len(p.Buffer.Records) == 0 || p.canceled(ctx) || p.rolling(ctx) || workflow.Now(ctx).Before(p.NextAttemptAt) {
+		return false
+	}
+	return p.ready()
+}
+
+// ready says that there is a reason to send, but for the time.
+func (p *producer) ready() bool {
+	if p.waiting > 0 {
+		return true
+	}
+	return p.State == ProducerRunning && (len(p.Buffer.Records) >= p.in.BatchSize || p.Buffer.Due > 0)
+}
+
+// wakeAt is when something becomes due by itself; zero is never, so that an idle
+// Producer sets no timer.
+func (p *producer) wakeAt(ctx workflow.Context) time.Time {
+	switch {
+	case p.batch != nil || len(p.Buffer.Records) == 0:
+		return time.Time{}
+	case p.ready():
+		if p.rolling(ctx) || p.canceled(ctx) {
+			return time.Time{}
+		}
+		return p.NextAttemptAt
+	case p.State == ProducerRunning && p.in.FlushInterval > 0 && !p.Since.IsZero():
+		return p.Since.Add(p.in.FlushInterval.Std())
+	}
+	return time.Time{}
+}
+
+func (p *producer) waitsFor() string {
+	if p.ready() {
+		return "repeat after an error"
+	}
+	return "wait for company"
+}
+
+func (p *producer) batchEnded() bool { return p.batch != nil && p.batch.IsReady() }
+
+func (p *producer) canceled(ctx workflow.Context) bool { return ctx.Err() != nil }
+
+// rolling says that the run is to be continued as new.
+func (p *producer) rolling(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+}
+
+func (p *producer) mayEnd(ctx workflow.Context) bool {
+	return p.batch == nil && (p.canceled(ctx) || p.rolling(ctx)) && workflow.AllHandlersFinished(ctx)
+}
+
+// end closes the run: cancelled, or continued by the next one.
+func (p *producer) end(ctx workflow.Context) error {
+	if p.canceled(ctx) {
+		return temporal.NewCanceledError(p.view())
+	}
+	return workflow.NewContinueAsNewError(ctx, TypeProducer, carriedProducer{p.in, p.producerState})
+}
+
+// putBatch is the input of the activity that sends a batch.
+type putBatch struct {
+	StreamName string      `json:"StreamName"`
+	Ordering   string      `json:"Ordering"`
+	Records    []putRecord `json:"Records"`
+}
+
+type putRecord struct {
+	Data            string `json:"Data"`
+	PartitionKey    string `json:"PartitionKey"`
+	ExplicitHashKey string `json:"ExplicitHashKey,omitempty"`
+}
+
+// send puts a batch out.
+func (p *producer) send(ctx workflow.Context) {
+	batch := p.Buffer.Take(p.in.BatchSize)
+	in := putBatch{StreamName: p.in.Stream, Ordering: p.in.Ordering, Records: make([]putRecord, len(batch))}
+	for i, r := range batch {
+		in.Records[i] = putRecord{Data: r.Data, PartitionKey: r.Key, ExplicitHashKey: r.HashKey}
+	}
+	if len(p.Buffer.Records) > len(batch) && p.Since.IsZero() {
+		p.Since = workflow.Now(ctx)
+	}
+	options := activities.CallOptions()
+	options.Summary = plural(len(batch), "record")
+	p.batch = workflow.ExecuteActivity(workflow.WithActivityOptions(p.background, options), "Kinesis.PutBatch", in)
+}
+
+var producerBackoff = backoff.Policy{Base: 50 * time.Millisecond, Cap: 10 * time.Second}
+
+// settle takes in how the batch ended.
+func (p *producer) settle(ctx workflow.Context) {
+	var out activities.PutBatchOutput
+	err := p.batch.Get(ctx, &out)
+	p.batch = nil
+	n := p.Buffer.InFlight
+	p.Buffer.Due = max(p.Buffer.Due, n) // what stays of it needs no company
+	if err != nil {
+		p.failed(ctx, n, err)
+		return
+	}
+	kept, failed := out.Held, out.Failed
+	if callFailed(out) {
+		// As long as the service is not there, no record loses an attempt.
+		kept, failed = all(n), nil
+	}
+	stored, dropped := p.Buffer.Settle(recordbatch.Report{Failed: failed, Kept: kept, Refused: out.Refused,
+		PossiblyDuplicated: out.PossiblyDuplicated}, p.in.MaxAttempts)
+	for _, fault := range out.Errors {
+		p.note(ctx, ProducerEvent{Code: fault.Code, Message: fault.Message, Records: fault.Records})
+	}
+	if dropped > 0 {
+		p.note(ctx, ProducerEvent{Code: "Dropped", Records: dropped,
+			Message: "refused for good, or too often"})
+	}
+	if stored > 0 || len(out.Errors) == 0 {
+		p.ConsecutiveErrors, p.NextAttemptAt = 0, time.Time{}
+	}
+	if len(out.Errors) > 0 {
+		p.KinesisErrors++
+	}
+	if stored == 0 && len(out.Errors) > 0 && dropped < n {
+		p.backOff(ctx, n)
+	}
+}
+
+// callFailed says that nothing was stored and the service failed as a whole.
+func callFailed(out activities.PutBatchOutput) bool {
+	if out.Stored > 0 || len(out.Errors) == 0 {
+		return false
+	}
+	for _, fault := range out.Errors {
+		if !fault.Call {
+			return false
+		}
+	}
+	return true
+}
+
+func all(n int) []int64 {
+	list := make([]int64, n)
+	for i := range list {
+		list[i] = int64(i)
+	}
+	return list
+}
+
+// failed keeps a batch whose activity ended with an error.
+func (p *producer) failed(ctx workflow.Context, n int, err error) {
+	p.Buffer.Settle(recordbatch.Report{Kept: all(n)}, p.in.MaxAttempts)
+	details, _ := activities.DetailsOf(err)
+	code := details.Code
+	if code == "" {
+		code = activities.TypeOf(err)
+	}
+	p.note(ctx, ProducerEvent{Code: code, Message: rootMessage(err), Records: n})
+	p.KinesisErrors++
+	p.backOff(ctx, n)
+}
+
+// backOff waits before the next batch; after five errors in a row a Producer
+// that is told to gives up the oldest batch of a full buffer.
+func (p *producer) backOff(ctx workflow.Context, n int) {
+	p.ConsecutiveErrors++
+	p.NextAttemptAt = workflow.Now(ctx).Add(producerBackoff.Ceiling(p.ConsecutiveErrors))
+	const errorsBeforeDrop = 5
+	if p.in.DropWhenFull && p.ConsecutiveErrors >= errorsBeforeDrop && p.Buffer.Full(p.in.bounds()) {
+		p.Buffer.Drop(n)
+		p.note(ctx, ProducerEvent{Code: "Dropped", Records: n, Message: "the buffer is full and Kinesis does not answer: the oldest batch was given up"})
+	}
+}

@@ -1,0 +1,198 @@
+package workflows
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/recordbatch"
+)
+
+// AddAnswer is the answer of `add`.
+type AddAnswer struct {
+	Accepted int `json:"accepted"`
+	Buffered int `json:"buffered"`
+}
+
+// FlushAnswer is the answer of `flush`: what was sent since it was asked, and
+// what of the records accepted before is still owed, in flight or waiting.
+type FlushAnswer struct {
+	Sent      int64 `json:"sent"`
+	Remaining int   `json:"remaining"`
+}
+
+// ProducerStatus is the answer of `status`, `start` and `stop`.
+type ProducerStatus struct {
+	AsOf               time.Time  `json:"asOf"`
+	Stream             string     `json:"stream"`
+	State              string     `json:"state"`
+	Buffered           int        `json:"buffered"` // owed, in flight or not
+	BufferedBytes      int        `json:"bufferedBytes"`
+	InFlight           int        `json:"inFlight"`
+	Sent               int64      `json:"sent"`
+	Dropped            int64      `json:"dropped"`
+	PossiblyDuplicated int64      `json:"possiblyDuplicated"`
+	KinesisErrors      int64      `json:"kinesisErrors"` // batches with an error
+	ConsecutiveErrors  int        `json:"consecutiveErrors"`
+	NextAttemptAt      *time.Time `json:"nextAttemptAt"`
+}
+
+// ProducerEvent is an error, or that records were dropped.
+type ProducerEvent struct {
+	At      time.Time `json:"at"`
+	Code    string    `json:"code"`
+	Message string    `json:"message"`
+	Records int       `json:"records"`
+}
+
+// maxEvents are kept for the query `events`.
+const maxEvents = 100
+
+// maxFlushes may wait at once, so that ten updates in flight, which is all that
+// the server allows, always leave room for an `add` or a `stop`.
+const maxFlushes = 4
+
+// listen sets up the messages.
+func (p *producer) listen(ctx workflow.Context) error {
+	return errors.Join(
+		workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, func() (ProducerStatus, error) { return p.view(), nil },
+			workflow.QueryHandlerOptions{Description: "The state, and what is buffered, sent and dropped."}),
+		workflow.SetQueryHandlerWithOptions(ctx, QueryEvents, func() ([]ProducerEvent, error) { return append([]ProducerEvent{}, p.Events...), nil },
+			workflow.QueryHandlerOptions{Description: "The last 100 errors, newest last."}),
+		workflow.SetUpdateHandlerWithOptions(ctx, UpdateAdd, p.add, workflow.UpdateHandlerOptions{
+			Description: "Accept records to be sent.",
+			Validator: func(_ workflow.Context, raw json.RawMessage) error {
+				records, err := readAdd(raw)
+				if err != nil {
+					return err
+				}
+				return p.mayAdd(ctx, records)
+			}}),
+		workflow.SetUpdateHandlerWithOptions(ctx, UpdateFlush, p.flush, workflow.UpdateHandlerOptions{
+			Description: "Send all that was accepted so far.",
+			Validator: func(_ workflow.Context, raw json.RawMessage) error {
+				if _, err := readFlush(raw); err != nil {
+					return err
+				}
+				return p.mayFlush()
+			}}),
+		p.handleSwitch(ctx, UpdateStart, ProducerRunning, "Send again.", "already started"),
+		p.handleSwitch(ctx, UpdateStop, ProducerStopped, "Send no more; what is buffered stays.", "already stopped"),
+	)
+}
+
+// mayAdd refuses records that can't be taken in now, or ever.
+func (p *producer) mayAdd(ctx workflow.Context, records []recordbatch.Buffered) error {
+	bytes := 0
+	for i := range records {
+		bytes += records[i].Encoded()
+	}
+	bounds := p.in.bounds()
+	switch {
+	case p.State != ProducerRunning || p.canceled(ctx):
+		return p.conflict(UpdateAdd, "the producer is "+p.State)
+	case len(records) > bounds.Records || bytes > bounds.Bytes:
+		return tooLarge(UpdateAdd, fmt.Sprintf("%d records of %d bytes in JSON are more than the whole buffer holds (%d and %d); add them in parts",
+			len(records), bytes, bounds.Records, bounds.Bytes))
+	case !p.Buffer.Fits(len(records), bytes, bounds):
+		delay := p.fullFor(ctx)
+		return activities.Fail(activities.TypeThrottled, activities.Failure{
+			ErrorDetails: activities.ErrorDetails{Operation: UpdateAdd, Target: p.in.Stream},
+			Message: fmt.Sprintf("the buffer is full (%d records of %d bytes wait); ask again in %s",
+				len(p.Buffer.Records), p.Buffer.Bytes, delay.Round(time.Millisecond)),
+			Delay: delay,
+		})
+	}
+	return nil
+}
+
+// fullFor guesses how long until there is room: when the next batch can have
+// been sent.
+func (p *producer) fullFor(ctx workflow.Context) time.Duration {
+	const batchTakes = 200 * time.Millisecond
+	return max(batchTakes, p.NextAttemptAt.Sub(workflow.Now(ctx))+batchTakes)
+}
+
+func (p *producer) add(ctx workflow.Context, raw json.RawMessage) (AddAnswer, error) {
+	records, err := readAdd(raw)
+	if err == nil {
+		err = p.mayAdd(ctx, records)
+	}
+	if err != nil {
+		return AddAnswer{}, err
+	}
+	p.Buffer.Add(records)
+	if p.Since.IsZero() && len(records) > 0 {
+		p.Since = workflow.Now(ctx)
+	}
+	p.dirty = true
+	return AddAnswer{Accepted: len(records), Buffered: len(p.Buffer.Records)}, nil
+}
+
+func (p *producer) mayFlush() error {
+	if p.waiting < maxFlushes {
+		return nil
+	}
+	return activities.Fail(activities.TypeThrottled, activities.Failure{
+		ErrorDetails: activities.ErrorDetails{Operation: UpdateFlush, Target: p.in.Stream},
+		Message:      "four flushes are under way already", Delay: time.Second})
+}
+
+func (p *producer) flush(ctx workflow.Context, raw json.RawMessage) (FlushAnswer, error) {
+	m, err := readFlush(raw)
+	if err == nil {
+		err = p.mayFlush()
+	}
+	if err != nil {
+		return FlushAnswer{}, err
+	}
+	if m.Stop {
+		p.State = ProducerStopped
+	}
+	before, mark := p.Buffer.Sent, p.Buffer.Follow()
+	defer p.Buffer.Forget(mark)
+	p.waiting++
+	p.dirty = true
+	if m.Wait > 0 && mark.Left > 0 {
+		_, err = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+			Timeout: m.Wait.Std(), TimerOptions: workflow.TimerOptions{Summary: "answer of flush"},
+		}, func() bool { return mark.Left == 0 || p.canceled(ctx) || p.rolling(ctx) && p.batch == nil })
+	}
+	p.waiting--
+	p.dirty = true
+	if p.State == ProducerRunning {
+		p.Buffer.Due = max(p.Buffer.Due, mark.Left) // goes on though nobody waits
+	}
+	return FlushAnswer{Sent: p.Buffer.Sent - before, Remaining: mark.Left}, err
+}
+
+// handleSwitch sets up start or stop.
+func (p *producer) handleSwitch(ctx workflow.Context, name, state, description, already string) error {
+	read := func(raw json.RawMessage) error {
+		if err := decode(name, raw, &noInput{}); err != nil {
+			return err
+		}
+		if p.State == state {
+			return p.conflict(name, already)
+		}
+		return nil
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, name,
+		func(_ workflow.Context, raw json.RawMessage) (ProducerStatus, error) {
+			if err := read(raw); err != nil {
+				return ProducerStatus{}, err
+			}
+			p.State, p.dirty = state, true
+			return p.view(), nil
+		},
+		workflow.UpdateHandlerOptions{Description: description, Validator: func(_ workflow.Context, raw json.RawMessage) error { return read(raw) }})
+}
+
+func (p *producer) conflict(operation, message string) error {
+	return activities.Fail(activities.TypeConflict, activities.Failure{
+		ErrorDetails: activities.ErrorDetails{Operation: operation, Target: p.in.Stream}, Message: message})
+}

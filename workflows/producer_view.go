@@ -1,0 +1,99 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// view is the status as of the last workflow task.
+func (p *producer) view() ProducerStatus {
+	status := ProducerStatus{
+		AsOf:               workflow.Now(p.background).UTC(),
+		Stream:             p.in.Stream,
+		State:              p.State,
+		Buffered:           len(p.Buffer.Records),
+		BufferedBytes:      p.Buffer.Bytes,
+		InFlight:           p.Buffer.InFlight,
+		Sent:               p.Buffer.Sent,
+		Dropped:            p.Buffer.Dropped,
+		PossiblyDuplicated: p.Buffer.PossiblyDuplicated,
+		KinesisErrors:      p.KinesisErrors,
+		ConsecutiveErrors:  p.ConsecutiveErrors,
+	}
+	if !p.NextAttemptAt.IsZero() {
+		at := p.NextAttemptAt.UTC()
+		status.NextAttemptAt = &at
+	}
+	return status
+}
+
+// note keeps an event.
+func (p *producer) note(ctx workflow.Context, e ProducerEvent) {
+	const longest = 300
+	if len(e.Message) > longest {
+		e.Message = strings.ToValidUTF8(e.Message[:longest], "") + "…"
+	}
+	e.At = workflow.Now(ctx).UTC()
+	p.Events = append(p.Events, e)
+	if over := len(p.Events) - maxEvents; over > 0 {
+		p.Events = append([]ProducerEvent{}, p.Events[over:]...)
+	}
+	workflow.GetLogger(ctx).Warn("records not stored", "stream", p.in.Stream, "code", e.Code, "records", e.Records)
+}
+
+// show keeps the search attributes and the details in the Web UI.
+func (p *producer) show(ctx workflow.Context) error {
+	if err := p.attributes.set(p.background, p.State, TypeProducer, p.in.Stream); err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**: %s buffered (%d bytes), %d sent", p.State, plural(len(p.Buffer.Records), "record"), p.Buffer.Bytes, p.Buffer.Sent)
+	if p.Buffer.Dropped > 0 {
+		fmt.Fprintf(&b, ", **%d dropped**", p.Buffer.Dropped)
+	}
+	b.WriteString(".\n")
+	switch {
+	case p.batch != nil:
+		fmt.Fprintf(&b, "\nA batch of %s is out.\n", plural(p.Buffer.InFlight, "record"))
+	case !p.NextAttemptAt.IsZero() && len(p.Buffer.Records) > 0:
+		fmt.Fprintf(&b, "\n%s in a row; the next attempt is at %s.\n", plural(p.ConsecutiveErrors, "error"), p.NextAttemptAt.UTC().Format(time.RFC3339))
+	case p.State == ProducerRunning && len(p.Buffer.Records) == 0:
+		b.WriteString("\nWaits for records.\n")
+	}
+	if n := len(p.Events); n > 0 {
+		last := p.Events[n-1]
+		fmt.Fprintf(&b, "\nLast error: %s `%s` %s\n", last.At.Format(time.RFC3339), last.Code, last.Message)
+	}
+	if text := b.String(); text != p.details {
+		p.details = text
+		workflow.SetCurrentDetails(ctx, text)
+	}
+	return nil
+}
+
+// plural counts things in words.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// rootMessage is the message of the innermost error, without the wrapping of
+// the activity that ended with it.
+func rootMessage(err error) string {
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) {
+		return application.Message()
+	}
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return "timed out: " + timeout.TimeoutType().String()
+	}
+	return err.Error()
+}
