@@ -66,6 +66,13 @@ type WatchReport struct {
 	At   time.Time `json:"at"`
 }
 
+// WatchBeat is what Watch heartbeats: its state, and for people what follows from
+// it.
+type WatchBeat struct {
+	quiescence.State
+	QuietAt time.Time `json:"quietAt,omitzero"`
+}
+
 // Watch polls the source, waiting between polls, until there is something to
 // report: the generation ended, or its phase changed (quiescence.Reports). It
 // costs no history while it waits. Its heartbeats hold its quiescence.State, so a

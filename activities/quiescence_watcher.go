@@ -34,7 +34,7 @@ type watcher struct {
 	lateUntil time.Time
 	beat      func()
 	metrics   client.MetricsHandler
-	published atomic.Pointer[quiescence.State]
+	published atomic.Pointer[WatchBeat]
 }
 
 func (w *watcher) run(ctx context.Context) (WatchReport, error) {
@@ -133,9 +133,11 @@ func (w *watcher) wake() time.Time {
 	return wake
 }
 
-func (w *watcher) publish() { w.published.Store(w.copy()) }
+func (w *watcher) publish() {
+	w.published.Store(&WatchBeat{State: *w.copy(), QuietAt: w.state.QuietAt(w.rule)})
+}
 
-func (w *watcher) snapshot() *quiescence.State { return w.published.Load() }
+func (w *watcher) snapshot() *WatchBeat { return w.published.Load() }
 
 func (w *watcher) copy() *quiescence.State {
 	state := w.state

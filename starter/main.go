@@ -24,6 +24,8 @@ type cli struct {
 	PrintCLI  bool   `name:"print-cli" help:"Show on standard error the temporal command that does the same."`
 
 	Setup       setupCmd       `cmd:"" help:"Register the search attributes; safe to repeat."`
+	Quiescence  quiescenceCmd  `cmd:"" help:"Watch until nothing new comes, then act."`
+	Count       countCmd       `cmd:"" help:"Count the objects that S3 announces."`
 	Ingest      ingestCmd      `cmd:"" help:"The main job: objects to Kinesis, counted and compared."`
 	History     historyCmd     `cmd:"" help:"Export histories for replay tests."`
 	CodecServer codecServerCmd `cmd:"" help:"Serve the decoding of encrypted payloads to the Web UI."`

@@ -55,6 +55,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		&activities.Temporal{Client: made.temporal},
 		&activities.Quiescence{DynamoDB: db, S3: made.s3, SQS: made.sqs, Temporal: made.temporal},
 		&activities.S3Events{DynamoDB: db, SQS: made.sqs},
+		&activities.SQS{Client: made.sqs},
 		activities.NewHTTP(c.HTTPAllow, httpCredentials(os.Environ())),
 		&activities.Ingest{
 			Temporal: made.temporal, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,

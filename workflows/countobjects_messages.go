@@ -79,13 +79,21 @@ type CountStatus struct {
 	LastMessageAt *time.Time `json:"lastMessageAt"`
 }
 
+// Figures fills in what the counting activity tells.
+func (s *CountStatus) Figures(f activities.CountFigures) {
+	s.Messages, s.Events, s.News = f.Messages, f.Events, f.News
+	s.Passed, s.Unreadable, s.RawKeys = f.Passed, f.Unreadable, f.RawKeys
+	s.Batches, s.Errors, s.LastError = f.Batches, f.Errors, f.LastError
+	s.LastMessageAt = moment(f.LastMessageAt)
+	if f.LastMessageAt.After(s.AsOf) {
+		s.AsOf = f.LastMessageAt
+	}
+}
+
 func (m *monitor) status() (CountStatus, error) {
-	f := m.figures
-	return CountStatus{
-		AsOf: m.asOf, State: m.state, QueueURL: m.in.QueueURL, Table: m.in.Table,
-		Messages: f.Messages, Events: f.Events, News: f.News, Passed: f.Passed, Unreadable: f.Unreadable,
-		RawKeys: f.RawKeys, Batches: f.Batches, Errors: f.Errors, LastError: f.LastError, LastMessageAt: moment(f.LastMessageAt),
-	}, nil
+	s := CountStatus{AsOf: m.asOf, State: m.state, QueueURL: m.in.QueueURL, Table: m.in.Table}
+	s.Figures(m.figures)
+	return s, nil
 }
 
 // countEnding is the input of updates that answer how far they are after a while.

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+
+	"go.temporal.io/sdk/client"
+
+	"sluice/activities"
+	"sluice/workflows"
+)
+
+// countCmd is the group of the monitors that count objects.
+type countCmd struct {
+	Run    countRunCmd    `cmd:"" help:"Count the objects that a queue's S3 notifications announce."`
+	Stop   countStopCmd   `cmd:"" help:"End a monitor after the batch under way."`
+	Drain  countDrainCmd  `cmd:"" help:"Let a monitor count what is there, then end it."`
+	Status countStatusCmd `cmd:"" help:"Show a monitor, with what it counted since its last report."`
+}
+
+type countRunCmd struct {
+	fileFlag
+	waitFlag
+	ID          string `help:"Workflow ID." placeholder:"count/QUEUE"`
+	QueueURL    string `help:"SQS queue of the notifications." name:"queue-url" placeholder:"URL"`
+	Table       string `help:"DynamoDB table of the counters; string hash key id."`
+	Key         string `help:"bucket or prefix: a counter for each."`
+	PrefixDepth int    `help:"Elements of an object's key that make its prefix."`
+}
+
+func (r countRunCmd) Run(a *app) error {
+	input, err := a.document(r.fileFlag, field{"queueUrl", r.QueueURL}, field{"table", r.Table},
+		field{"key", r.Key}, field{"prefixDepth", r.PrefixDepth})
+	if err != nil {
+		return err
+	}
+	var in struct {
+		QueueURL string `json:"queueUrl"`
+	}
+	if err := json.Unmarshal(input, &in); err != nil || in.QueueURL == "" {
+		return usage("queueUrl: required; give it with --queue-url or in the document")
+	}
+	id := r.ID
+	if id == "" {
+		id = workflows.CountID(in.QueueURL)
+	}
+	return a.startAndWait(launch{
+		workflowType: workflows.TypeCountObjects, id: id, input: input,
+		options: client.StartWorkflowOptions{StaticSummary: "Counts what " + in.QueueURL + " announces"},
+	}, r.Wait, a.countProgress(id))
+}
+
+type countStopCmd struct {
+	ID string `arg:"" help:"Workflow ID."`
+}
+
+func (s countStopCmd) Run(a *app) error {
+	return a.printUpdate(s.ID, workflows.UpdateStop, json.RawMessage("{}"))
+}
+
+type countDrainCmd struct {
+	ID      string `arg:"" help:"Workflow ID."`
+	WaitFor string `help:"How long to wait for the end, up to 1m." name:"wait" placeholder:"DURATION"`
+}
+
+func (d countDrainCmd) Run(a *app) error {
+	input, err := overlay(json.RawMessage("{}"), []field{{"wait", d.WaitFor}})
+	if err != nil {
+		return err
+	}
+	return a.printUpdate(d.ID, workflows.UpdateDrain, input)
+}
+
+type countStatusCmd struct {
+	ID string `arg:"" help:"Workflow ID."`
+}
+
+func (s countStatusCmd) Run(a *app) error {
+	raw, err := a.query(s.ID, workflows.QueryStatus)
+	if err != nil {
+		return err
+	}
+	status, err := a.liveCount(s.ID, raw)
+	if err != nil {
+		return err
+	}
+	if err := a.result(status); err != nil {
+		return err
+	}
+	return a.exitByState(s.ID)
+}
+
+// liveCount puts what the counting activity last heartbeat over a status.
+func (a *app) liveCount(id string, raw json.RawMessage) (workflows.CountStatus, error) {
+	var status workflows.CountStatus
+	if err := json.Unmarshal(raw, &status); err != nil {
+		return status, err
+	}
+	var figures activities.CountFigures
+	if a.heartbeat(id, activities.CountEvents, &figures) && figures.Messages >= status.Messages {
+		status.Figures(figures)
+	}
+	return status, nil
+}
+
+func (a *app) countProgress(id string) progressOf {
+	return func(raw json.RawMessage) (int64, int64, string) {
+		status, err := a.liveCount(id, raw)
+		if err != nil {
+			return 0, 0, "starting"
+		}
+		return status.Events, 0, "events"
+	}
+}
