@@ -5,14 +5,19 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/alecthomas/kong"
 )
 
 type commands struct {
-	Up   upCommand   `cmd:"" default:"withargs" help:"Start the stack and run until SIGINT or SIGTERM (the default)."`
-	Demo demoCommand `cmd:"" help:"Run the main job on real data, on a stack of its own, and stop."`
-	Down downCommand `cmd:"" help:"Stop the stack of a state directory."`
-	Kumo kumoCommand `cmd:"" hidden:"" help:"Serve S3 and SQS alone."`
+	Up       upCommand       `cmd:"" default:"withargs" help:"Start the stack and run until SIGINT or SIGTERM (the default)."`
+	Demo     demoCommand     `cmd:"" help:"Run the main job on real data, on a stack of its own, and stop."`
+	Down     downCommand     `cmd:"" help:"Stop the stack of a state directory."`
+	Delivery deliveryCommand `cmd:"" help:"Deliver streams to buckets, against any endpoints."`
+	Seed     seedCommand     `cmd:"" help:"Put real records into S3 as the demo's input."`
+	Kumo     kumoCommand     `cmd:"" hidden:"" help:"Serve S3 and SQS alone."`
 }
 
 func main() {
@@ -20,5 +25,8 @@ func main() {
 	k := kong.Parse(&c, kong.Name("devstack"),
 		kong.Description("Temporal, emulated AWS and Azure services, and real limits, on this machine."),
 		kong.UsageOnError())
-	k.FatalIfErrorf(k.Run())
+	if err := k.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "devstack:", err)
+		os.Exit(1)
+	}
 }

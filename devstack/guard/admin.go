@@ -7,7 +7,7 @@ import (
 )
 
 // admin serves faults, counters and limits.
-func (g *Guard) admin() http.Handler {
+func (g *Guard) admin() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /faults", func(w http.ResponseWriter, _ *http.Request) { reply(w, g.faults.list()) })
 	mux.HandleFunc("POST /faults", func(w http.ResponseWriter, r *http.Request) {

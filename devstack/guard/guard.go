@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -27,6 +28,8 @@ const (
 type Config struct {
 	Upstreams map[Service]string // host:port
 	Limits    Limits
+	// Addresses are wished for by Addresses' names, where they are still free.
+	Addresses map[string]string
 }
 
 // A Guard is a set of proxies and their admin address.
@@ -35,8 +38,10 @@ type Guard struct {
 	counters *counters
 	limits   *limits
 	objects  *objects
+	mux      *http.ServeMux
 	servers  []*http.Server
 	urls     map[string]string
+	wishes   map[string]string
 }
 
 // A backend is a service's rules and the way to its emulator.
@@ -52,7 +57,8 @@ type backend interface {
 
 // Start opens the proxies and the admin address on free ports of 127.0.0.1.
 func Start(cfg Config) (*Guard, error) {
-	g := &Guard{faults: newFaults(), counters: newCounters(), limits: newLimits(cfg.Limits), urls: map[string]string{}}
+	g := &Guard{faults: newFaults(), counters: newCounters(), limits: newLimits(cfg.Limits),
+		urls: map[string]string{}, wishes: cfg.Addresses}
 	g.objects = newObjects(newUpstream(cfg.Upstreams[S3]))
 	for service, address := range cfg.Upstreams {
 		if err := g.serve(string(service), g.proxy(service, g.backend(service, newUpstream(address)))); err != nil {
@@ -60,7 +66,8 @@ func Start(cfg Config) (*Guard, error) {
 			return nil, err
 		}
 	}
-	if err := g.serve("admin", g.admin()); err != nil {
+	g.mux = g.admin()
+	if err := g.serve("admin", g.mux); err != nil {
 		g.Close()
 		return nil, err
 	}
@@ -82,7 +89,7 @@ func (g *Guard) backend(service Service, to *upstream) backend {
 }
 
 func (g *Guard) serve(name string, handler http.Handler) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := g.listen(name)
 	if err != nil {
 		return err
 	}
@@ -92,11 +99,32 @@ func (g *Guard) serve(name string, handler http.Handler) error {
 	return nil
 }
 
+func (g *Guard) listen(name string) (net.Listener, error) {
+	if wish := g.wishes[name]; wish != "" {
+		if listener, err := net.Listen("tcp", wish); err == nil {
+			return listener, nil
+		}
+	}
+	return net.Listen("tcp", "127.0.0.1:0")
+}
+
+// Addresses are all addresses by service, and the admin's.
+func (g *Guard) Addresses() map[string]string {
+	addresses := map[string]string{}
+	for name, url := range g.urls {
+		addresses[name] = strings.TrimPrefix(url, "http://")
+	}
+	return addresses
+}
+
 // URL is where a service's clients connect.
 func (g *Guard) URL(s Service) string { return g.urls[string(s)] }
 
 // AdminURL is where faults, limits and counters are.
 func (g *Guard) AdminURL() string { return g.urls["admin"] }
+
+// Handle adds to what the admin address serves.
+func (g *Guard) Handle(pattern string, handler http.Handler) { g.mux.Handle(pattern, handler) }
 
 // Close ends every proxy at once.
 func (g *Guard) Close() {

@@ -111,7 +111,10 @@ func (p *Process) Await(ctx context.Context, ready func(context.Context) error) 
 			return nil
 		}
 		if err := p.pause(ctx, nil, 50*time.Millisecond); err != nil {
-			return fmt.Errorf("%w (%w)", err, last)
+			if ctx.Err() != nil {
+				return fmt.Errorf("%w\n(%w)", err, last)
+			}
+			return err
 		}
 	}
 }
@@ -150,6 +153,12 @@ func (p *Process) Stop(grace time.Duration) {
 		return
 	case <-timer.C:
 	}
+	p.signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// Kill ends the child's group without asking.
+func (p *Process) Kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.done
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync/atomic"
 
 	"sluice/devstack/process"
 )
@@ -19,6 +20,9 @@ type part struct {
 	process *process.Process
 	address string // host:port
 	ui      string // Temporal's Web UI
+	ports   []int  // Temporal's, of both
+	// Ended by us: nothing to report.
+	expected atomic.Bool
 }
 
 // Each emulator prints its address; none is told a port, so none can be taken.
@@ -110,7 +114,7 @@ func startEmulator(ctx context.Context, spec process.Spec, says *regexp.Regexp) 
 	}
 	address, err := child.AwaitLine(ctx, says)
 	if err != nil {
-		child.Stop(0)
+		child.Kill()
 		return nil, err
 	}
 	return &part{process: child, address: address}, nil

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"sluice/devstack/delivery"
 	"sluice/devstack/guard"
 	"sluice/devstack/process"
 )
@@ -25,7 +27,12 @@ type Stack struct {
 	parts []*part
 	guard *guard.Guard
 	env   Env
-	ended chan error
+
+	delivery *delivery.Manager
+
+	restarts sync.Mutex
+	temporal *part
+	ended    chan error
 }
 
 // Start brings every part up, writes the environment file, and returns when all
@@ -63,7 +70,7 @@ func (s *Stack) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	modules, err := findModules(s.cfg.Modules)
+	modules, err := FindModules(s.cfg.Modules)
 	if err != nil {
 		return err
 	}
@@ -72,9 +79,10 @@ func (s *Stack) start(ctx context.Context) error {
 			return err
 		}
 	}
+	known := recall(s.cfg)
 	account := newAzureAccount()
 	started, err := s.startParts(ctx, map[string]func(context.Context) (*part, error){
-		"temporal":   func(ctx context.Context) (*part, error) { return startTemporal(ctx, s.cfg, temporal) },
+		"temporal":   func(ctx context.Context) (*part, error) { return startTemporal(ctx, s.cfg, temporal, known.Temporal) },
 		"dynalite":   func(ctx context.Context) (*part, error) { return startNodeEmulator(ctx, s.cfg, modules, "dynalite") },
 		"kinesalite": func(ctx context.Context) (*part, error) { return startNodeEmulator(ctx, s.cfg, modules, "kinesalite") },
 		"azurite":    func(ctx context.Context) (*part, error) { return startAzurite(ctx, s.cfg, modules, account) },
@@ -83,7 +91,8 @@ func (s *Stack) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.guard, err = guard.Start(guard.Config{Limits: s.cfg.limits(), Upstreams: map[guard.Service]string{
+	s.temporal = started["temporal"]
+	s.guard, err = guard.Start(guard.Config{Limits: s.cfg.limits(), Addresses: known.Guard, Upstreams: map[guard.Service]string{
 		guard.DynamoDB: started["dynalite"].address,
 		guard.Kinesis:  started["kinesalite"].address,
 		guard.S3:       started["kumo"].address,
@@ -93,7 +102,33 @@ func (s *Stack) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("guard: %w", err)
 	}
+	if err := remember(s.cfg, addresses{s.temporal.ports, s.guard.Addresses()}); err != nil {
+		return err
+	}
+	s.guard.Handle("POST /temporal/restart", http.HandlerFunc(s.serveRestart))
 	s.env = environment(s.cfg, started["temporal"], temporal, s.guard, account)
+	return s.startDelivery(ctx)
+}
+
+// startDelivery makes deliveries possible, and the demo's things.
+func (s *Stack) startDelivery(ctx context.Context) error {
+	clients, err := s.env.clients()
+	if err != nil {
+		return err
+	}
+	s.delivery = &delivery.Manager{Kinesis: clients.Kinesis, S3: clients.S3, SQS: clients.SQS}
+	if s.cfg.Data != "" {
+		s.delivery.Checkpoints = filepath.Join(s.cfg.Data, "delivery")
+	}
+	s.guard.Handle("/delivery", s.delivery)
+	if !s.cfg.Demo {
+		return nil
+	}
+	demo, err := DefaultDemo().Make(ctx, clients, s.delivery)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	s.env = append(s.env, demo...)
 	return nil
 }
 
@@ -133,14 +168,21 @@ func (s *Stack) startParts(ctx context.Context, starts map[string]func(context.C
 // watch reports the first part that ends though nobody stopped it.
 func (s *Stack) watch() {
 	for _, p := range s.parts {
-		go func() {
-			<-p.process.Done()
-			select {
-			case s.ended <- p.process.Failed():
-			default:
-			}
-		}()
+		s.watchPart(p)
 	}
+}
+
+func (s *Stack) watchPart(p *part) {
+	go func() {
+		<-p.process.Done()
+		if p.expected.Load() {
+			return
+		}
+		select {
+		case s.ended <- p.process.Failed():
+		default:
+		}
+	}()
 }
 
 // Ended receives the failure of a part that ended by itself.
@@ -155,13 +197,27 @@ func (s *Stack) EnvFile() string { return filepath.Join(s.cfg.State, "env") }
 // Stop ends every part and gives the state directory back.
 func (s *Stack) Stop() {
 	_ = os.Remove(s.EnvFile())
+	if s.delivery != nil {
+		s.delivery.Stop(s.deliveryGrace())
+	}
 	if s.guard != nil {
 		s.guard.Close()
 	}
+	s.restarts.Lock()
+	defer s.restarts.Unlock()
 	var wg sync.WaitGroup
 	for _, p := range s.parts {
 		wg.Go(func() { p.process.Stop(stopGrace) })
 	}
 	wg.Wait()
 	s.lock.Release()
+}
+
+// deliveryGrace is how long the last buffers may take to be written: nobody will
+// read what is only in memory.
+func (s *Stack) deliveryGrace() time.Duration {
+	if s.cfg.Data == "" {
+		return 0
+	}
+	return stopGrace
 }

@@ -35,20 +35,22 @@ var dynamicConfig = []string{
 // between our look and the server's start.
 const portTries = 3
 
-func startTemporal(ctx context.Context, cfg Config, binary string) (temporal *part, err error) {
-	for range portTries {
-		if temporal, err = tryTemporal(ctx, cfg, binary); err == nil || !strings.Contains(err.Error(), "address already in use") {
+func startTemporal(ctx context.Context, cfg Config, binary string, wished []int) (temporal *part, err error) {
+	for try := range portTries {
+		ports := wished
+		if try > 0 || len(ports) != 2 {
+			if ports, err = freePorts(2); err != nil {
+				return nil, fmt.Errorf("temporal: %w", err)
+			}
+		}
+		if temporal, err = tryTemporal(ctx, cfg, binary, ports); err == nil || !strings.Contains(err.Error(), "address already in use") {
 			return temporal, err
 		}
 	}
 	return nil, err
 }
 
-func tryTemporal(ctx context.Context, cfg Config, binary string) (*part, error) {
-	ports, err := freePorts(2)
-	if err != nil {
-		return nil, fmt.Errorf("temporal: %w", err)
-	}
+func tryTemporal(ctx context.Context, cfg Config, binary string, ports []int) (*part, error) {
 	address, ui := local(ports[0]), local(ports[1])
 	args := []string{"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(ports[0]),
 		"--namespace", cfg.Namespace, "--log-level", "warn"}
@@ -74,10 +76,10 @@ func tryTemporal(ctx context.Context, cfg Config, binary string) (*part, error) 
 	}
 	err = child.Await(ctx, func(ctx context.Context) error { return temporalReady(ctx, binary, address, ui, cfg.Namespace) })
 	if err != nil {
-		child.Stop(0)
+		child.Kill()
 		return nil, err
 	}
-	return &part{process: child, address: address, ui: ui}, nil
+	return &part{process: child, address: address, ui: ui, ports: ports}, nil
 }
 
 // temporalReady asks what workflows will ask: a query on a search attribute

@@ -42,9 +42,9 @@ func findTemporal(given string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// findModules answers the absolute path of a node_modules directory that holds
+// FindModules answers the absolute path of a node_modules directory that holds
 // the emulators.
-func findModules(given string) (string, error) {
+func FindModules(given string) (string, error) {
 	candidates := []string{given}
 	if given == "" {
 		candidates = nil

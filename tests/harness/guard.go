@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
-	"time"
 )
 
 // Services of the guard.
@@ -48,6 +47,12 @@ type Fault struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 	// Entries fail single entries of a batch; the others go on.
 	Entries []FaultEntry `json:"entries,omitempty"`
+}
+
+// A FaultReason is one of CancellationReasons.
+type FaultReason struct {
+	Code    string `json:"Code"`
+	Message string `json:"Message,omitempty"`
 }
 
 // A FaultEntry fails entries of PutRecords, or leaves entries of a DynamoDB batch
@@ -162,6 +167,10 @@ func (g *Guard) SetLimits(t testing.TB, limits Limits) {
 	g.call(t, http.MethodPut, "/limits", limits, nil)
 }
 
+func (g *Guard) restartTemporal(ctx context.Context) error {
+	return g.do(ctx, http.MethodPost, "/temporal/restart", nil, nil)
+}
+
 func (g *Guard) call(t testing.TB, method, path string, in, out any) {
 	t.Helper()
 	if err := g.do(t.Context(), method, path, in, out); err != nil {
@@ -170,7 +179,7 @@ func (g *Guard) call(t testing.TB, method, path string, in, out any) {
 }
 
 func (g *Guard) do(ctx context.Context, method, path string, in, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var body io.Reader
 	if in != nil {
