@@ -65,7 +65,8 @@ func calls(ctx workflow.Context, o order) ([]json.RawMessage, error) {
 // caller runs the workflow in the test process; the activities are the worker's.
 func caller(t *testing.T, s *harness.Stack) func(operation string, priority int, inputs ...string) client.WorkflowRun {
 	t.Helper()
-	w := worker.New(s.Client, s.Name("calls"), worker.Options{})
+	queue := s.Name("calls")
+	w := worker.New(s.Client, queue, worker.Options{})
 	w.RegisterWorkflow(calls)
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
@@ -77,7 +78,7 @@ func caller(t *testing.T, s *harness.Stack) func(operation string, priority int,
 		}
 		n++
 		run, err := s.Client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
-			ID: fmt.Sprintf("%s/%d", s.Name("calls"), n), TaskQueue: s.Name("calls"),
+			ID: fmt.Sprintf("%s/%d", queue, n), TaskQueue: queue,
 		}, calls, o)
 		require.NoError(t, err)
 		return run
