@@ -138,7 +138,11 @@ func (d *DynamoDB) run(ctx context.Context, operation string, document json.RawM
 	}
 	alive, stop := d.keepAlive(ctx, r, trail)
 	defer stop()
-	return d.do(alive, a, r, document)
+	answer, err := d.do(alive, a, r, document)
+	if err != nil {
+		return nil, err
+	}
+	return d.fit(alive, a, r, document, answer)
 }
 
 func (d *DynamoDB) keepAlive(ctx context.Context, r throughput.Request, t *trail) (context.Context, func()) {

@@ -50,7 +50,15 @@ func (d *DynamoDB) do(ctx context.Context, a *attempt, r throughput.Request, doc
 	if err != nil {
 		return nil, Invalid("DynamoDB."+a.operation, err)
 	}
-	answer, err := d.call(ctx, a, r, document)
+	var answer json.RawMessage
+	switch r.Name {
+	case "BatchGetItem":
+		answer, err = d.batchRead(ctx, a, document)
+	case "BatchWriteItem":
+		answer, err = d.batchWrite(ctx, a, document)
+	default:
+		answer, err = d.call(ctx, a, r, document)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +120,7 @@ func (d *DynamoDB) once(ctx context.Context, a *attempt, r throughput.Request, d
 	answer, err := send(sending, d.client, r.Name, r.Tables, document)
 	if err == nil {
 		charges, known := throughput.Charges(answer, r.Target())
-		d.scheduler.settle(t, outcome{charges: charges, known: known})
+		d.scheduler.settle(t, outcome{charges: charges, known: known, throttled: unprocessedIn(r, answer)})
 		return answer, nil
 	}
 	f := failureOf(r, err)
