@@ -27,6 +27,8 @@ type cli struct {
 	Quiescence  quiescenceCmd  `cmd:"" help:"Watch until nothing new comes, then act."`
 	Count       countCmd       `cmd:"" help:"Count the objects that S3 announces."`
 	Ingest      ingestCmd      `cmd:"" help:"The main job: objects to Kinesis, counted and compared."`
+	Request     requestCmd     `cmd:"" help:"Requests: chains of jobs that can be suspended and resumed."`
+	Resumer     resumerCmd     `cmd:"" help:"Resume suspended requests, once or every so often."`
 	History     historyCmd     `cmd:"" help:"Export histories for replay tests."`
 	CodecServer codecServerCmd `cmd:"" help:"Serve the decoding of encrypted payloads to the Web UI."`
 }

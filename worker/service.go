@@ -50,6 +50,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 	return append(claiming,
 		db,
 		&activities.Children{Temporal: made.temporal},
+		&activities.Requests{Temporal: made.temporal},
 		store,
 		newKinesis(c, made, store, metrics, logger),
 		&activities.Temporal{Client: made.temporal},

@@ -16,6 +16,7 @@ var registry = []struct {
 	{TypeTask, Task},
 	{TypeIngest, Ingest},
 	{TypeRequest, Request},
+	{TypeResumeSuspended, ResumeSuspended},
 	{TypeQuiescence, Quiescence},
 	{TypePoll, Poll},
 	{TypeCountObjects, CountObjects},

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"sluice/internal/document"
+	"sluice/internal/jobchain"
+	"sluice/workflows"
+)
+
+// requestCmd is the group of requests: chains of jobs.
+type requestCmd struct {
+	Run      requestRunCmd      `cmd:"" help:"Start a request."`
+	Validate requestValidateCmd `cmd:"" help:"Check a document without a server; all faults at once."`
+	Suspend  requestSuspendCmd  `cmd:"" help:"Stop the jobs and start none until resumed."`
+	Resume   requestResumeCmd   `cmd:"" help:"Go on after suspend."`
+	Stop     requestStopCmd     `cmd:"" help:"Stop the jobs and end as STOPPED."`
+	Claim    requestClaimCmd    `cmd:"" help:"Claim the right to resume a suspended request, or extend the claim."`
+	Unclaim  requestUnclaimCmd  `cmd:"" help:"End a claim."`
+	Status   requestStatusCmd   `cmd:"" help:"Show a request and its jobs; exit status 3 while it is alive."`
+	List     requestListCmd     `cmd:"" help:"List requests, newest first."`
+	Log      requestLogCmd      `cmd:"" help:"Show every try of every job."`
+	Export   requestExportCmd   `cmd:"" help:"Write a request as a document that run --from starts, finished jobs kept."`
+	Rerun    requestRerunCmd    `cmd:"" help:"Start a request that did not complete again, from its unfinished jobs."`
+}
+
+type requestRunCmd struct {
+	fileFlag
+	waitFlag
+	ID              string `help:"Workflow ID." placeholder:"request/RANDOM"`
+	From            string `help:"A document that export wrote; its finished jobs are kept." placeholder:"FILE"`
+	Type            string `help:"Label, shown and searchable."`
+	Args            string `help:"The request's args, as JSON." placeholder:"JSON"`
+	SuspendTTL      string `name:"suspend-ttl" help:"How long a suspension may last; 0s for ever." placeholder:"1h"`
+	Deadline        string `help:"Length or instant by which the request has to be complete."`
+	MaxParallelJobs int    `name:"max-parallel-jobs" help:"Jobs running at once." placeholder:"500"`
+	FairnessKey     string `name:"fairness-key" help:"Temporal's, handed to the jobs."`
+}
+
+func (r requestRunCmd) Run(a *app) error {
+	if (r.File == "") == (r.From == "") {
+		return usage("give the document by either -f or --from")
+	}
+	if r.From != "" {
+		r.File = r.From
+	}
+	input, err := a.document(r.fileFlag, field{"type", r.Type}, field{"args", json.RawMessage(orNull(r.Args))},
+		field{"suspendTTL", r.SuspendTTL}, field{"deadline", r.Deadline}, field{"maxParallelJobs", r.MaxParallelJobs}, field{"fairnessKey", r.FairnessKey})
+	if err != nil {
+		return err
+	}
+	return a.runRequest(r.ID, input, r.Wait)
+}
+
+func orNull(text string) string {
+	if text == "" {
+		return "null"
+	}
+	return text
+}
+
+// runRequest starts a request and, with wait, follows it to its end. A document
+// with faults is refused here, before anything is started.
+func (a *app) runRequest(id string, input json.RawMessage, wait bool) error {
+	doc, faults := jobchain.Parse(input)
+	if err := faults.Err(); err != nil {
+		return failed("InvalidInput: %v", err)
+	}
+	if id == "" {
+		id = randomID("request/")
+	}
+	kind := doc.Type
+	if kind == "" {
+		kind = workflows.TypeRequest
+	}
+	run, err := a.start(launch{
+		workflowType: workflows.TypeRequest, id: id, input: input,
+		options: client.StartWorkflowOptions{
+			StaticSummary: fmt.Sprintf("%s: %d jobs", kind, len(doc.Jobs)),
+			TypedSearchAttributes: temporal.NewSearchAttributes(
+				workflows.AttributeState.ValueSet(string(jobchain.Running)), workflows.AttributeType.ValueSet(kind)),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if !wait {
+		return a.started(run)
+	}
+	return a.finishRequest(run)
+}
+
+// finishRequest follows a request and prints how it ended: the result, or the
+// status document of one that failed.
+func (a *app) finishRequest(run client.WorkflowRun) error {
+	raw, err := a.follow(run, requestProgress)
+	if err != nil {
+		if status, ok := failureDetails(err); ok {
+			if err := a.result(status); err != nil {
+				return err
+			}
+		}
+		return err
+	}
+	if err := a.result(raw); err != nil {
+		return err
+	}
+	var result workflows.RequestResult
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return err
+	}
+	if result.State != jobchain.Complete {
+		return failed("the request is %s: %d of %d jobs are complete", result.State, result.FinishedJobs, result.TotalJobs)
+	}
+	return nil
+}
+
+func requestProgress(raw json.RawMessage) (done, total int64, words string) {
+	var s workflows.RequestStatus
+	if json.Unmarshal(raw, &s) != nil {
+		return 0, 0, ""
+	}
+	return int64(s.FinishedJobs), int64(s.TotalJobs), string(s.State)
+}
+
+type requestValidateCmd struct {
+	File string `short:"f" required:"" help:"The document, JSON or YAML; - is standard input." placeholder:"FILE"`
+}
+
+func (r requestValidateCmd) Run(a *app) error {
+	input, err := a.document(fileFlag{File: r.File})
+	if err != nil {
+		return err
+	}
+	doc, faults := jobchain.Parse(input)
+	lines := make([]string, len(faults))
+	for i, f := range faults {
+		lines[i] = f.String()
+	}
+	if err := a.result(map[string]any{"valid": len(faults) == 0, "jobs": len(doc.Jobs), "faults": lines}); err != nil {
+		return err
+	}
+	if len(faults) > 0 {
+		return failed("%d faults", len(faults))
+	}
+	return nil
+}
+
+// requestID is the argument of commands on one request.
+type requestID struct {
+	ID string `arg:"" help:"Workflow ID of the request."`
+}
+
+type requestClaimCmd struct {
+	requestID
+	Holder string `required:"" help:"Who claims."`
+	Lease  string `help:"How long the claim lasts unless extended." placeholder:"5m"`
+	Token  int64  `help:"Token of the claim to extend."`
+}
+
+func (r requestClaimCmd) Run(a *app) error {
+	input, err := overlay(json.RawMessage("{}"), []field{{"holder", r.Holder}, {"lease", r.Lease}, {"token", r.Token}})
+	if err != nil {
+		return err
+	}
+	raw, err := a.updateRequest(r.ID, workflows.UpdateClaim, input)
+	if err != nil {
+		return err
+	}
+	var answer workflows.ClaimAnswer
+	if err := errors.Join(json.Unmarshal(raw, &answer), a.result(raw)); err != nil {
+		return err
+	}
+	if !answer.Claimed {
+		return failed("%s is claimed by %s", r.ID, answer.Holder)
+	}
+	return nil
+}
+
+type requestUnclaimCmd struct {
+	requestID
+	Holder string `help:"Who claimed."`
+	Token  int64  `help:"Token of the claim."`
+	Force  bool   `help:"End anybody's claim."`
+}
+
+func (r requestUnclaimCmd) Run(a *app) error {
+	input, err := overlay(json.RawMessage("{}"), []field{{"holder", r.Holder}, {"token", r.Token}, {"force", r.Force}})
+	if err != nil {
+		return err
+	}
+	return a.printRequestUpdate(r.ID, workflows.UpdateUnclaim, input)
+}
+
+// updateRequest is update with the state of a request that has ended in the
+// error.
+func (a *app) updateRequest(id, name string, input json.RawMessage) (json.RawMessage, error) {
+	answer, err := a.update(id, name, input)
+	var ended exit
+	if err == nil || !errors.As(err, &ended) {
+		return answer, err
+	}
+	raw, queryErr := a.connected.QueryWorkflow(a.ctx, id, "", workflows.QueryStatus, map[string]int{"limit": 0})
+	var s workflows.RequestStatus
+	if queryErr != nil || raw.Get(&s) != nil {
+		return nil, err
+	}
+	return nil, failed("can't %s %s: it has ended: %s", name, id, s.State)
+}
+
+func (a *app) printRequestUpdate(id, name string, input json.RawMessage) error {
+	answer, err := a.updateRequest(id, name, input)
+	if err != nil {
+		return err
+	}
+	return a.result(answer)
+}
+
+type requestExportCmd struct {
+	requestID
+	Output string `short:"o" help:"File to write instead of standard output." placeholder:"FILE"`
+}
+
+func (r requestExportCmd) Run(a *app) error {
+	raw, err := a.query(r.ID, workflows.QueryExport)
+	if err != nil {
+		return err
+	}
+	if r.Output == "" {
+		return a.result(raw)
+	}
+	return writeFile(r.Output, raw)
+}
+
+type requestRerunCmd struct {
+	requestID
+	waitFlag
+	NewID string   `name:"new-id" help:"Workflow ID of the new request; by default the same."`
+	Skip  []string `help:"Job to take as complete without an output; may be repeated." placeholder:"JOB"`
+}
+
+func (r requestRerunCmd) Run(a *app) error {
+	raw, err := a.query(r.ID, workflows.QueryExport)
+	if err != nil {
+		return err
+	}
+	described, err := a.connected.DescribeWorkflowExecution(a.ctx, r.ID, "")
+	if err != nil {
+		return err
+	}
+	switch described.GetWorkflowExecutionInfo().GetStatus() {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		return failed("Conflict: %s is still alive; stop it first, or resume it", r.ID)
+	default:
+	}
+	input, err := skipJobs(raw, r.Skip)
+	if err != nil {
+		return err
+	}
+	id := r.NewID
+	if id == "" {
+		id = r.ID
+	}
+	return a.runRequest(id, input, r.Wait)
+}
+
+// skipJobs adds jobs to the finished ones of a document, as null.
+func skipJobs(raw json.RawMessage, skip []string) (json.RawMessage, error) {
+	doc := jobchain.NewDocument()
+	if err := document.Decode(raw, &doc).Err(); err != nil {
+		return nil, err
+	}
+	if doc.Finished == nil {
+		doc.Finished = map[string]json.RawMessage{}
+	}
+	for _, id := range skip {
+		if !slices.ContainsFunc(doc.Jobs, func(j jobchain.Job) bool { return j.ID == id }) {
+			return nil, usage("--skip: no job %q", id)
+		}
+		doc.Finished[id] = json.RawMessage("null")
+	}
+	if len(doc.Finished) == len(doc.Jobs) {
+		return nil, failed("nothing to run: all %d jobs are complete", len(doc.Jobs))
+	}
+	return json.Marshal(doc)
+}
