@@ -178,12 +178,15 @@ func (s *scheduler) resource(c throughput.Charge, r throughput.Request) throughp
 
 // wait estimates how long the call would wait in its line.
 func (t *ticket) wait(now time.Time) (wait time.Duration, paused bool) {
-	var ahead throughput.Milli
+	var waiting [throughput.Priorities]throughput.Milli
 	for _, g := range t.line.groups {
-		ahead += g.queue.Ahead(t.entry.Class, t.entry.Arrived)
+		for class, cost := range g.queue.Ahead(t.entry.Class, t.entry.Arrived) {
+			waiting[class] += cost
+		}
 	}
+	before := throughput.Before(waiting, t.entry.Class, t.entry.Cost)
 	for _, c := range t.charges {
-		wait = max(wait, c.account.wait(now, ahead))
+		wait = max(wait, c.account.wait(now, before))
 		paused = paused || c.account.paused
 	}
 	return wait, paused

@@ -82,15 +82,13 @@ func (q *Queue[T]) Len() (n int) {
 // Cost is what the waiting entries of a class cost together.
 func (q *Queue[T]) Cost(class int) Milli { return q.cost[class] }
 
-// Ahead is what waits in front of a call of this class: all of the classes above
-// it and what of its own arrived before it.
-func (q *Queue[T]) Ahead(class int, arrived time.Time) (ahead Milli) {
-	for c := range class {
-		ahead += q.cost[c]
-	}
+// Ahead is what waits in front of a call: in the classes above its own, by class,
+// and in its own of what arrived before it.
+func (q *Queue[T]) Ahead(class int, arrived time.Time) (ahead [Priorities]Milli) {
+	copy(ahead[:class], q.cost[:class])
 	for _, e := range q.classes[class] {
 		if !e.Arrived.After(arrived) {
-			ahead += e.Cost
+			ahead[class] += e.Cost
 		}
 	}
 	return ahead
@@ -173,4 +171,18 @@ func (t *Turns) Served(class int, cost Milli, first [Priorities]Milli) {
 			t.owed[c] = max(t.owed[c]-keep*cost, 0)
 		}
 	}
+}
+
+// Before bounds what is served before a call of class that costs cost when so much
+// waits ahead of it, by class: all of it, or less where its class has its tenth
+// sooner.
+func Before(ahead [Priorities]Milli, class int, cost Milli) Milli {
+	all, tenths := ahead[class], ahead[class]+cost
+	for c := range class {
+		all += ahead[c]
+		if ahead[c] > 0 {
+			tenths = mulDiv(tenths, keep+1, 1)
+		}
+	}
+	return min(all, tenths)
 }
