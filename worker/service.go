@@ -29,7 +29,14 @@ type service struct {
 
 // newService wires the activities to their clients and registers everything.
 func newService(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) (*service, error) {
-	s := &service{worker: worker.New(made.temporal, c.TaskQueue, workerOptions(c))}
+	s := &service{}
+	options := workerOptions(c)
+	if c.SuspendOnStop {
+		requests := newSuspender(made.temporal, logger, c.StopTimeout)
+		options.Interceptors = append(options.Interceptors, requests)
+		s.before = append(s.before, requests.suspend)
+	}
+	s.worker = worker.New(made.temporal, c.TaskQueue, options)
 	workflows.Register(s.worker)
 	systems, err := s.systems(c, made, metrics, logger)
 	if err != nil {

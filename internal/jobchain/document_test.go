@@ -1,0 +1,144 @@
+package jobchain
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/document"
+)
+
+func TestParseReportsAllFaultsAtOnce(t *testing.T) {
+	_, faults := Parse([]byte(`{"maxParallelJobs":1001,"fairnessKey":"` + strings.Repeat("k", 65) + `","sequences":{"s":{"retry":-1}},
+		"finished":{"gone":1},"jobs":[
+		{"id":"a","activity":"x","after":["b"],"retry":-1,"timeout":"0s","priority":6},
+		{"id":"b","activity":"x","workflow":"y","after":["c","c","reed"]},
+		{"id":"c","activity":"x","after":["a"],"sequence":"t"},
+		{"id":"a","activity":"x"},
+		{"id":"sp ace","activity":"x","input":{"l":[{"$from":"jobs.nobody.n"},{"$from":"args.*"},{"$from":"keys(args)"},{"$from":"values(args)"},{"$from":"a["},{"$from":7},{"$from":"jobs.a"}]}}]}`))
+	require.Equal(t, []string{
+		`jobs[0].retry: -1; at least 0`,
+		`jobs[0].timeout: 0s; it has to be longer`,
+		`jobs[0].priority: 6; allowed are 1 (first) to 5`,
+		`jobs[1]: give either activity or workflow`,
+		`jobs[2].sequence: no sequence "t"`,
+		`jobs[3].id: "a" is the ID of jobs[0] already`,
+		`jobs[4].id: "sp ace"; an ID is 1 to 100 of A-Z a-z 0-9 _ . -`,
+		`jobs[1].after[1]: "c" is given twice`,
+		`jobs[1].after[2]: no job "reed"`,
+		`jobs[0].after: cycle: a after b after c after a`,
+		`jobs[4].input.l[0].$from: "jobs.nobody.n": no job "nobody"`,
+		`jobs[4].input.l[1].$from: "args.*": an object wildcard has no fixed order; name the fields`,
+		`jobs[4].input.l[2].$from: "keys(args)": keys() has no fixed order; name the fields`,
+		`jobs[4].input.l[3].$from: "values(args)": values() has no fixed order; name the fields`,
+		`jobs[4].input.l[4].$from: "a[" is not a JMESPath expression: SyntaxError: Expected tStar, received: tEOF`,
+		`jobs[4].input.l[5].$from: a JMESPath expression is a string`,
+		`jobs[4].input.l[6].$from: "jobs.a": job "a" need not be complete by then; name it in after`,
+		`sequences.s.retry: -1; at least 0`,
+		`finished.gone: no job "gone"`,
+		`maxParallelJobs: 1001; allowed are 0 (for 500) to 1000`,
+		`fairnessKey: 65 bytes; at most 64`,
+	}, texts(faults))
+}
+
+func texts(faults document.Faults) []string {
+	lines := make([]string, len(faults))
+	for i, f := range faults {
+		lines[i] = f.String()
+	}
+	return lines
+}
+
+func TestParseCountsJobs(t *testing.T) {
+	_, faults := Parse([]byte(`{"jobs":[]}`))
+	require.EqualError(t, faults.Err(), "jobs: 0 jobs; allowed are 1 to 10000")
+	_, faults = Parse([]byte(chainOf(MaxJobs + 1)))
+	require.EqualError(t, faults.Err(), "jobs: 10001 jobs; allowed are 1 to 10000")
+	_, faults = Parse([]byte(chainOf(MaxJobs)))
+	require.NoError(t, faults.Err())
+}
+
+func chainOf(n int) string {
+	jobs := make([]string, n)
+	for i := range jobs {
+		after := ""
+		if i > 0 {
+			after = fmt.Sprintf(`,"after":["j%d"]`, i-1)
+		}
+		jobs[i] = fmt.Sprintf(`{"id":"j%d","activity":"x"%s}`, i, after)
+	}
+	return `{"jobs":[` + strings.Join(jobs, ",") + `]}`
+}
+
+func TestDocumentIsWrittenWithoutItsDefaults(t *testing.T) {
+	raw := `{"jobs":[{"id":"a","activity":"x"}],"suspendTTL":"0s"}`
+	doc, faults := Parse([]byte(raw))
+	require.NoError(t, faults.Err())
+	require.Equal(t, defaultTimeout, doc.Jobs[0].Timeout.Std())
+	require.Equal(t, 3, doc.Jobs[0].Priority)
+	require.Zero(t, doc.SuspendTTL)
+	written, err := json.Marshal(doc)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"args":{},"jobs":[{"id":"a","activity":"x"}],"suspendTTL":"0s"}`, string(written))
+}
+
+func TestResolve(t *testing.T) {
+	data := NewData(json.RawMessage(`{"big":12345678901234567890123,"half":0.5,"exp":1e400,"list":[3,1,2],"null":null}`),
+		map[string]any{"id": "r", "run": "R"})
+	data.Set("a.b", json.RawMessage(`{"rows":[{"n":3},{"n":1}]}`))
+	data.Set("skipped", json.RawMessage(`null`))
+	for _, c := range []struct{ in, want, err string }{
+		{in: ``, want: `null`},
+		{in: `{"plain":1e400}`, want: `{"plain":1e400}`},
+		{in: `{"$from":"args.big"}`, want: `12345678901234567890123`},
+		{in: `{"$from":"args.exp"}`, want: `1e400`},
+		{in: `[{"$from":"args.half"},{"x":{"$from":"request.run"}}]`, want: `[0.5,{"x":"R"}]`},
+		{in: `{"$from":"sort_by(jobs.\"a.b\".rows,&n)[0].n"}`, want: `1`},
+		{in: `{"$from":"jobs.\"a.b\".rows[0].n"}`, want: `3`}, // sort_by sorted a copy
+		{in: `{"$from":"args.list[?@ > ` + "`1`" + `]"}`, want: `[3,2]`},
+		{in: `{"$literal":{"$from":"nonsense["}}`, want: `{"$from":"nonsense["}`},
+		{in: `{"$from":"args.list","more":1}`, want: `{"$from":"args.list","more":1}`},
+		{in: `{"\u0024from":"args.half"}`, want: `0.5`},
+		{in: `{"$from":"args.null"}`, want: `null`}, // it is there
+		{in: `{"$from":"jobs.skipped"}`, want: `null`},
+		{in: `{"$from":"jobs.skipped.x"}`, err: `"jobs.skipped.x": there is no such value`},
+		{in: `{"a":{"$from":"args.nope"}}`, err: `"args.nope": there is no such value`},
+		{in: `{"$from":"abs('x')"}`, err: `"abs('x')": Invalid type for: x, expected: []jmespath.jpType{"number"}`},
+		{in: `{"$from":"args.list[::0]"}`, err: `"args.list[::0]": Invalid slice, step cannot be 0`},
+	} {
+		got, err := Resolve(json.RawMessage(c.in), data)
+		if c.err != "" {
+			require.EqualError(t, err, c.err, c.in)
+			continue
+		}
+		require.NoError(t, err, c.in)
+		require.Equal(t, c.want, string(got), c.in)
+	}
+}
+
+// What was put in is data: an output that looks like an expression stays one.
+func TestResolveDoesNotSearchWhatItPutIn(t *testing.T) {
+	data := NewData(json.RawMessage(`{"trap":{"$from":"request.id"}}`), map[string]any{"id": "r"})
+	got, err := Resolve(json.RawMessage(`{"x":{"$from":"args.trap"}}`), data)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"x":{"$from":"request.id"}}`, string(got))
+}
+
+func FuzzResolve(f *testing.F) {
+	f.Add(`{"$from":"args.list[?@ > `+"`1`"+`]"}`, `{"list":[1,2]}`)
+	f.Add(`{"$from":"args.list[::0] | sort_by(@,&x)"}`, `{"list":[]}`)
+	f.Fuzz(func(t *testing.T, input, args string) {
+		if !json.Valid([]byte(input)) || !json.Valid([]byte(args)) {
+			return
+		}
+		data := NewData(json.RawMessage(args), nil)
+		first, err := Resolve(json.RawMessage(input), data)
+		again, errAgain := Resolve(json.RawMessage(input), NewData(json.RawMessage(args), nil))
+		if string(first) != string(again) || (err == nil) != (errAgain == nil) {
+			t.Fatalf("%s with %s: %s, then %s", input, args, first, again)
+		}
+	})
+}
