@@ -69,9 +69,20 @@ func orNull(text string) string {
 // runRequest starts a request and, with wait, follows it to its end. A document
 // with faults is refused here, before anything is started.
 func (a *app) runRequest(id string, input json.RawMessage, wait bool) error {
+	run, err := a.startRequest(id, input)
+	if err != nil {
+		return err
+	}
+	if !wait {
+		return a.started(run)
+	}
+	return a.finishRequest(run)
+}
+
+func (a *app) startRequest(id string, input json.RawMessage) (client.WorkflowRun, error) {
 	doc, faults := jobchain.Parse(input)
 	if err := faults.Err(); err != nil {
-		return failed("InvalidInput: %v", err)
+		return nil, failed("InvalidInput: %v", err)
 	}
 	if id == "" {
 		id = randomID("request/")
@@ -80,7 +91,7 @@ func (a *app) runRequest(id string, input json.RawMessage, wait bool) error {
 	if kind == "" {
 		kind = workflows.TypeRequest
 	}
-	run, err := a.start(launch{
+	return a.start(launch{
 		workflowType: workflows.TypeRequest, id: id, input: input,
 		options: client.StartWorkflowOptions{
 			StaticSummary: fmt.Sprintf("%s: %d jobs", kind, len(doc.Jobs)),
@@ -88,13 +99,6 @@ func (a *app) runRequest(id string, input json.RawMessage, wait bool) error {
 				workflows.AttributeState.ValueSet(string(jobchain.Running)), workflows.AttributeType.ValueSet(kind)),
 		},
 	})
-	if err != nil {
-		return err
-	}
-	if !wait {
-		return a.started(run)
-	}
-	return a.finishRequest(run)
 }
 
 // finishRequest follows a request and prints how it ended: the result, or the

@@ -18,21 +18,21 @@ type ThroughputOwners struct {
 	TaskQueue string // of the owners that are started on demand
 }
 
-// Start is how an owner is started, where none runs.
-func (o ThroughputOwners) Start(in ThroughputInput) client.WithStartWorkflowOperation {
+// Start is how the owner of a resource is started, where none runs.
+func (o ThroughputOwners) Start(resource string) client.WithStartWorkflowOperation {
 	return o.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID:                       ThroughputID(in.Resource),
+		ID:                       ThroughputID(resource),
 		TaskQueue:                o.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            "capacity of " + in.Resource,
+		StaticSummary:            "capacity of " + resource,
 		StaticDetails:            "Shares the capacity of this table or index among all workers. It ends by itself when nobody has used it for ten minutes.",
-	}, TypeThroughput, in)
+	}, TypeThroughput, map[string]string{"resource": resource})
 }
 
 // Lease asks the owner of a resource for a share, and starts it where none runs.
 func (o ThroughputOwners) Lease(ctx context.Context, resource string, request throughput.LeaseRequest) (lease throughput.Lease, err error) {
 	handle, err := o.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: o.Start(ThroughputInput{Resource: resource, Utilization: usualUtilization}),
+		StartWorkflowOperation: o.Start(resource),
 		UpdateOptions: client.UpdateWorkflowOptions{
 			WorkflowID:   ThroughputID(resource),
 			UpdateName:   UpdateLease,
