@@ -20,6 +20,11 @@ import (
 // travels in the answers to heartbeats, so it bounds how late it arrives.
 const heartbeatThrottle = time.Second
 
+// deadlockTimeout is how long a workflow task may compute. To read a request of
+// ten thousand jobs takes a third of a second of an idle core, and longer than
+// the SDK's second on a machine whose cores are all busy.
+const deadlockTimeout = 10 * time.Second
+
 // service is the running worker with what has to be stopped around it.
 type service struct {
 	worker worker.Worker
@@ -77,6 +82,7 @@ func workerOptions(c config) worker.Options {
 		WorkerStopTimeout:                c.StopTimeout,
 		MaxHeartbeatThrottleInterval:     heartbeatThrottle,
 		DefaultHeartbeatThrottleInterval: heartbeatThrottle,
+		DeadlockDetectionTimeout:         deadlockTimeout,
 		Interceptors:                     []interceptor.WorkerInterceptor{workflows.Interceptor()},
 	}
 	if c.Deployment != "" {

@@ -61,6 +61,26 @@ func TestParseCountsJobs(t *testing.T) {
 	require.NoError(t, faults.Err())
 }
 
+// BenchmarkParse reads the largest document, each job with an expression. It has
+// to stay well below a second, after which a workflow task counts as hanging.
+func BenchmarkParse(b *testing.B) {
+	jobs := make([]string, MaxJobs)
+	for i := range jobs {
+		after := ""
+		if i > 0 {
+			after = fmt.Sprintf(`,"after":["j%d"],"input":{"$from":"jobs.j0"}`, i-1)
+		}
+		jobs[i] = fmt.Sprintf(`{"id":"j%d","activity":"x"%s}`, i, after)
+	}
+	raw := []byte(`{"jobs":[` + strings.Join(jobs, ",") + `]}`)
+	b.ResetTimer()
+	for b.Loop() {
+		doc, faults := Parse(raw)
+		require.Empty(b, faults)
+		NewChain(&doc, nil)
+	}
+}
+
 func chainOf(n int) string {
 	jobs := make([]string, n)
 	for i := range jobs {

@@ -33,8 +33,7 @@ func (e expression) check() error {
 	if !e.isText {
 		return errors.New("a JMESPath expression is a string")
 	}
-	_, err := compile(e.text)
-	return err
+	return checkOrdered(e.text)
 }
 
 // job is the ID of the job whose output the expression begins with.
@@ -50,26 +49,33 @@ func (e expression) job() (id string, refers bool) {
 	return match[1], true
 }
 
-func compile(text string) (compiled *jmespath.JMESPath, err error) {
+// checkOrdered refuses what is not an expression or has no fixed order.
+func checkOrdered(text string) (err error) {
 	defer refuse(text, &err)
 	tree, err := jmespath.NewParser().Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a JMESPath expression: %w", text, err)
+		return fmt.Errorf("%q is not a JMESPath expression: %w", text, err)
+	}
+	if !strings.ContainsAny(text, "*(") {
+		return nil
 	}
 	printed := tree.PrettyPrint(0)
 	for _, u := range unordered {
 		if u.form.MatchString(printed) {
-			return nil, fmt.Errorf("%q: %s has no fixed order; name the fields", text, u.name)
+			return fmt.Errorf("%q: %s has no fixed order; name the fields", text, u.name)
 		}
 	}
-	return jmespath.Compile(text)
+	return nil
 }
 
 // evaluate returns the expression's value. JMESPath says null for what is not
 // there; a job is never given a null that nobody put there.
 func evaluate(text string, data Data) (value any, err error) {
 	defer refuse(text, &err)
-	compiled, err := compile(text)
+	if err := checkOrdered(text); err != nil {
+		return nil, err
+	}
+	compiled, err := jmespath.Compile(text)
 	if err != nil {
 		return nil, err
 	}

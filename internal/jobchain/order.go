@@ -38,7 +38,7 @@ func (d *Document) checkOrder(faults *document.Faults, index map[string]int) {
 // cycles finds the loops in the order, each from the job of it that comes first
 // in the list. Jobs that merely wait for a loop are in none.
 func (d *Document) cycles(index map[string]int) [][]int {
-	stuck := d.stuck(index)
+	stuck, _ := d.stuck(index)
 	done := make([]bool, len(d.Jobs))
 	var cycles [][]int
 	for start := range d.Jobs {
@@ -62,8 +62,9 @@ func (d *Document) cycles(index map[string]int) [][]int {
 	return cycles
 }
 
-// stuck tells which jobs can never start: those in a loop or behind one.
-func (d *Document) stuck(index map[string]int) []bool {
+// stuck tells which jobs can never start, those in a loop or behind one, and an
+// order in which the others can.
+func (d *Document) stuck(index map[string]int) (stuck []bool, order []int) {
 	unmet := make([]int, len(d.Jobs))
 	next := make([][]int, len(d.Jobs))
 	for i := range d.Jobs {
@@ -83,17 +84,18 @@ func (d *Document) stuck(index map[string]int) []bool {
 	for len(free) > 0 {
 		last := free[len(free)-1]
 		free = free[:len(free)-1]
+		order = append(order, last)
 		for _, i := range next[last] {
 			if unmet[i]--; unmet[i] == 0 {
 				free = append(free, i)
 			}
 		}
 	}
-	stuck := make([]bool, len(d.Jobs))
+	stuck = make([]bool, len(d.Jobs))
 	for i, n := range unmet {
 		stuck[i] = n > 0
 	}
-	return stuck
+	return stuck, order
 }
 
 // stuckBefore is a job that the stuck job i waits for and that is stuck itself;
@@ -111,4 +113,42 @@ func (d *Document) stuckBefore(index map[string]int, stuck []bool, i int) int {
 func fromFirst(cycle []int) []int {
 	first := slices.Index(cycle, slices.Min(cycle))
 	return append(slices.Clone(cycle[first:]), cycle[:first]...)
+}
+
+// ancestors knows which jobs are complete when another starts. Most expressions
+// ask for a direct predecessor; for the others a set a job is made, once, as
+// bits, since ten thousand jobs may each ask for one of as many.
+type ancestors struct {
+	doc   *Document
+	index map[string]int
+	sets  [][]uint64
+}
+
+// has reports that job before, whose ID is id, is complete when job i starts.
+func (a *ancestors) has(i, before int, id string) bool {
+	if slices.Contains(a.doc.Jobs[i].After, id) {
+		return true
+	}
+	if a.sets == nil {
+		a.fill()
+	}
+	return a.sets[i] != nil && a.sets[i][before/64]&(1<<(before%64)) != 0
+}
+
+func (a *ancestors) fill() {
+	a.sets = make([][]uint64, len(a.doc.Jobs))
+	_, order := a.doc.stuck(a.index)
+	for _, i := range order {
+		a.sets[i] = make([]uint64, len(a.doc.Jobs)/64+1)
+		for _, id := range a.doc.Jobs[i].After {
+			before, ok := a.index[id]
+			if !ok {
+				continue
+			}
+			a.sets[i][before/64] |= 1 << (before % 64)
+			for n, bits := range a.sets[before] {
+				a.sets[i][n] |= bits
+			}
+		}
+	}
 }

@@ -97,7 +97,7 @@ func (d *Document) checkText(faults *document.Faults, path, text string, limit i
 
 // checkInputs checks the expressions in the jobs' inputs.
 func (d *Document) checkInputs(faults *document.Faults, index map[string]int) {
-	var above ancestors
+	above := ancestors{doc: d, index: index}
 	for i := range d.Jobs {
 		path := document.Index("jobs", i) + ".input"
 		for _, e := range expressions(d.Jobs[i].Input) {
@@ -113,37 +113,11 @@ func (d *Document) checkInputs(faults *document.Faults, index map[string]int) {
 			switch _, finished := d.Finished[id]; {
 			case !known:
 				faults.Add(document.Join(path, e.path), "%q: no job %q", e.text, id)
-			case !finished && !above.of(d, index, i)[at]:
+			case !finished && !above.has(i, at, id):
 				faults.Add(document.Join(path, e.path), "%q: job %q need not be complete by then; name it in after", e.text, id)
 			}
 		}
 	}
-}
-
-// ancestors remembers the jobs before one job, since its expressions come in a
-// row.
-type ancestors struct {
-	job  int
-	seen map[int]bool
-}
-
-// of returns the jobs that are complete when job i starts.
-func (a *ancestors) of(d *Document, index map[string]int, i int) map[int]bool {
-	if a.seen != nil && a.job == i {
-		return a.seen
-	}
-	a.job, a.seen = i, map[int]bool{}
-	for todo := []int{i}; len(todo) > 0; {
-		last := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, id := range d.Jobs[last].After {
-			if at, ok := index[id]; ok && !a.seen[at] {
-				a.seen[at] = true
-				todo = append(todo, at)
-			}
-		}
-	}
-	return a.seen
 }
 
 // Carried is how many bytes the document takes in what a run carries, with what
