@@ -15,8 +15,7 @@ import (
 )
 
 type deliveryCommand struct {
-	Delivery    []string `arg:"" optional:"" help:"A stream and where it goes: stream=S,bucket=B[,prefix=P][,notifications=QUEUE][,size=BYTES][,interval=5s]." placeholder:"stream=S,bucket=B" sep:"none" env:"SLUICE_DELIVERIES"`
-	Demo        bool     `help:"Make the demo's buckets, stream, table and queues, and deliver its stream."`
+	Delivery    []string `arg:"" optional:"" help:"A stream and where it goes: stream=S,bucket=B[,prefix=P][,notifications=QUEUE][,size=BYTES][,interval=5s]. None: the demo's." placeholder:"stream=S,bucket=B" sep:"none" env:"SLUICE_DELIVERIES"`
 	Checkpoints string   `help:"Keep in this directory what was delivered." type:"path" env:"SLUICE_DELIVERY_CHECKPOINTS"`
 	Address     string   `help:"Serve GET, POST, DELETE /delivery and GET /healthz here." env:"SLUICE_DELIVERY_ADDRESS" placeholder:"HOST:PORT"`
 }
@@ -44,7 +43,7 @@ func (c *deliveryCommand) Run() error {
 	if c.Address != "" {
 		go serveDelivery(c.Address, manager, up)
 	}
-	if c.Demo {
+	if len(requests) == 0 {
 		err := persist(ctx, "demo", func() error { _, err := stack.DefaultDemo().Make(ctx, clients, manager); return err })
 		if err != nil {
 			return err
@@ -93,6 +92,27 @@ func serveDelivery(address string, manager *delivery.Manager, up <-chan struct{}
 		fmt.Fprintln(os.Stderr, "devstack:", err)
 		os.Exit(1)
 	}
+}
+
+type resourcesCommand struct{}
+
+// Run makes the demo's things on whatever the AWS_* and AZURE_* variables name,
+// and prints what `devstack up` would put into the environment file.
+func (resourcesCommand) Run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	clients, err := stack.EnvironmentClients(ctx)
+	if err != nil {
+		return err
+	}
+	env, err := stack.DefaultDemo().Make(ctx, clients, nil)
+	if err != nil {
+		return err
+	}
+	for _, v := range env {
+		fmt.Printf("%s=%s\n", v.Name, v.Value)
+	}
+	return nil
 }
 
 type seedCommand struct {

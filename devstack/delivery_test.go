@@ -6,8 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"os"
+	"os/exec"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -96,6 +101,80 @@ func TestDelivery(t *testing.T) {
 	})
 }
 
+// against makes a command of this program with a stack's environment.
+func (c *clients) against(args ...string) *exec.Cmd {
+	cmd := program(args...)
+	for variable, value := range c.env {
+		cmd.Env = append(cmd.Env, variable+"="+value)
+	}
+	return cmd
+}
+
+func TestDeliveryAlone(t *testing.T) {
+	c := connect(t)
+	stream := c.stream(t, 1)
+	put := func(line string) {
+		_, err := c.kinesis.PutRecord(t.Context(), &kinesis.PutRecordInput{StreamName: &stream, PartitionKey: aws.String("k"), Data: []byte(line)})
+		require.NoError(t, err)
+	}
+	checkpoints := t.TempDir()
+	run := func(interval string) (stop func()) {
+		cmd := c.against("delivery", "stream="+stream+",bucket="+stream+",interval="+interval, "--checkpoints", checkpoints)
+		cmd.Stderr = os.Stderr
+		require.NoError(t, cmd.Start())
+		return func() {
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, cmd.Wait())
+		}
+	}
+	all := func(ctx context.Context) string {
+		objects := c.objects(ctx, t, stream)
+		text := ""
+		for _, key := range slices.Sorted(maps.Keys(objects)) {
+			text += objects[key]
+		}
+		return text
+	}
+	put("one\n")
+	stop := run("100ms")
+	eventually(t, func(ctx context.Context) error {
+		if _, err := c.s3.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &stream}); err != nil {
+			return err
+		}
+		if got := all(ctx); got != "one\n" {
+			return fmt.Errorf("delivered %q", got)
+		}
+		return nil
+	})
+	stop()
+
+	// It goes on where it was, and a stop writes what is buffered.
+	put("two\n")
+	put("three\n")
+	var before map[string]map[string]map[string]struct{ Calls int }
+	c.admin(t, http.MethodGet, "/counters", nil, &before)
+	stop = run("1h")
+	eventually(t, func(context.Context) error {
+		var now map[string]map[string]map[string]struct{ Calls int }
+		c.admin(t, http.MethodGet, "/counters", nil, &now)
+		if now["kinesis"]["GetRecords"][""].Calls < before["kinesis"]["GetRecords"][""].Calls+2 {
+			return errors.New("not read")
+		}
+		return nil
+	})
+	stop()
+	require.Equal(t, "one\ntwo\nthree\n", all(t.Context()))
+}
+
+func TestResourcesAreMadeOnce(t *testing.T) {
+	c := connect(t)
+	for range 2 {
+		out, err := c.against("resources").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "SLUICE_DEMO_STREAM=sluice-demo\n")
+	}
+}
+
 func TestSeedIsRealAndAlwaysTheSame(t *testing.T) {
 	modules, err := stack.FindModules("")
 	require.NoError(t, err)
@@ -118,11 +197,7 @@ func TestSeedIsRealAndAlwaysTheSame(t *testing.T) {
 	require.Equal(t, `{"date":"2001/01/01 00:47","delay":66,"distance":1750,"origin":"DTW","destination":"LAS"}`, strings.SplitN(string(first[0].Body), "\n", 2)[0])
 
 	c := connect(t)
-	cmd := program("seed", "--bucket", name(t), "--prefix", "p/")
-	for variable, value := range c.env {
-		cmd.Env = append(cmd.Env, variable+"="+value)
-	}
-	out, err := cmd.CombinedOutput()
+	out, err := c.against("seed", "--bucket", name(t), "--prefix", "p/").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), fmt.Sprintf("objects %d\nrecords %d\n", len(first), records))
 }

@@ -12,12 +12,13 @@ import (
 )
 
 type commands struct {
-	Up       upCommand       `cmd:"" default:"withargs" help:"Start the stack and run until SIGINT or SIGTERM (the default)."`
-	Demo     demoCommand     `cmd:"" help:"Run the main job on real data, on a stack of its own, and stop."`
-	Down     downCommand     `cmd:"" help:"Stop the stack of a state directory."`
-	Delivery deliveryCommand `cmd:"" help:"Deliver streams to buckets, against any endpoints."`
-	Seed     seedCommand     `cmd:"" help:"Put real records into S3 as the demo's input."`
-	Kumo     kumoCommand     `cmd:"" hidden:"" help:"Serve S3 and SQS alone."`
+	Up        upCommand        `cmd:"" default:"withargs" help:"Start the stack and run until SIGINT or SIGTERM (the default)."`
+	Demo      demoCommand      `cmd:"" help:"Run the main job on real data, on a stack of its own, and stop."`
+	Down      downCommand      `cmd:"" help:"Stop the stack of a state directory."`
+	Delivery  deliveryCommand  `cmd:"" help:"Deliver streams to buckets, against any endpoints."`
+	Resources resourcesCommand `cmd:"" help:"Make the demo's buckets, stream, table and queues, on any endpoints."`
+	Seed      seedCommand      `cmd:"" help:"Put real records into S3 as the demo's input."`
+	Kumo      kumoCommand      `cmd:"" hidden:"" help:"Serve S3 and SQS alone."`
 }
 
 func main() {

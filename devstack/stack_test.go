@@ -181,7 +181,7 @@ func TestDataOutlivesTheStackAndTheServer(t *testing.T) {
 func TestHelpNamesEveryCommand(t *testing.T) {
 	out, err := program("--help").CombinedOutput()
 	require.NoError(t, err)
-	for _, command := range []string{"up", "down", "delivery", "seed"} {
+	for _, command := range []string{"up", "demo", "down", "delivery", "resources", "seed"} {
 		require.Contains(t, string(out), command)
 	}
 	require.NotContains(t, string(out), "kumo")
