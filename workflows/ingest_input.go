@@ -121,7 +121,10 @@ func (in IngestInput) claimInput() map[string]any {
 	return map[string]any{
 		"queues":   []map[string]string{{"name": in.Queue}},
 		"capacity": in.Capacity,
-		"interval": "1s", "maxInterval": "5s",
+		// A worker that dies between receiving a message and starting its task
+		// gives it back after this time.
+		"visibilityTimeout": "30s",
+		"interval":          "1s", "maxInterval": "5s",
 	}
 }
 

@@ -15,9 +15,10 @@ import (
 	"time"
 )
 
-// Main runs a package's tests and then ends the stack that they shared. TestMain
-// passes its answer to os.Exit.
-func Main(m *testing.M) int {
+// Main runs a package's tests and then ends the stack that they shared, which got
+// these arguments for `devstack up`. TestMain passes its answer to os.Exit.
+func Main(m *testing.M, args ...string) int {
+	shared.args = args
 	defer stopShared()
 	return m.Run()
 }
@@ -55,9 +56,10 @@ type running struct {
 }
 
 var shared struct {
-	mu  sync.Mutex
-	run *running
-	err error
+	mu   sync.Mutex
+	args []string
+	run  *running
+	err  error
 }
 
 // Start gives the test a stack: the package's, or one of its own.
@@ -76,6 +78,9 @@ func Start(t testing.TB, options ...Options) *Stack {
 		s.TaskQueue = s.Name("queue")
 	}
 	s.env["SLUICE_TASK_QUEUE"] = s.TaskQueue
+	// A budget lives on the task queue of the worker that first needed it; tests
+	// on other queues must not wait for workers that have ended.
+	s.env["SLUICE_THROUGHPUT_SCOPE"] = s.TaskQueue
 	for _, v := range o.Env {
 		name, value, _ := strings.Cut(v, "=")
 		s.env[name] = value
@@ -102,7 +107,7 @@ func obtain(t testing.TB, o Options) (*running, error) {
 // join attaches to the stack that the environment names, or launches one.
 func join() (*running, error) {
 	if os.Getenv("SLUICE_ATTACH") != "1" {
-		return launch(nil)
+		return launch(shared.args)
 	}
 	env := map[string]string{}
 	for _, v := range os.Environ() {

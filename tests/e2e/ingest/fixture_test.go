@@ -16,7 +16,7 @@ import (
 	"sluice/workflows"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(harness.Main(m, "--demo")) }
 
 // fixture is a test's own prefix with objects, among the resources that the
 // stack makes for the demo.
@@ -30,7 +30,7 @@ type fixture struct {
 
 // newFixture puts objects of so many records each under a prefix of the test.
 func newFixture(t *testing.T, objects, recordsEach int) *fixture {
-	s := harness.Start(t)
+	s := harness.Start(t, harness.Options{TaskQueue: "ingest"})
 	f := &fixture{Stack: s, t: t, bucket: s.Env("SLUICE_DEMO_BUCKET"), prefix: s.Name("in") + "/"}
 	require.NotEmpty(t, f.bucket, "the stack made no demo resources")
 	for o := range objects {
