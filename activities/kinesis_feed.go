@@ -33,7 +33,7 @@ func (p *objectPut) feed(ctx context.Context) error {
 
 // chunk gathers records whose data and keys share memory.
 type chunk struct {
-	items []recordbatch.Item
+	*recordbatch.Chunk
 	block []byte
 	keys  []byte
 	ends  []int // of the keys
@@ -42,9 +42,9 @@ type chunk struct {
 
 // read gathers the next chunk; io.EOF comes with the last one.
 func (p *objectPut) read(ctx context.Context) (*chunk, error) {
-	c := &chunk{items: make([]recordbatch.Item, 0, chunkRecords), block: make([]byte, 0, chunkBytes)}
+	c := &chunk{Chunk: p.stream.chunk(), block: make([]byte, 0, chunkBytes)}
 	err := ctx.Err()
-	for err == nil && len(c.items) < chunkRecords && c.bytes < chunkBytes {
+	for err == nil && len(c.Items) < chunkRecords && c.bytes < chunkBytes {
 		var record objectrecords.Record
 		if record, err = p.records.Next(); err != nil {
 			break
@@ -77,8 +77,11 @@ func (p *objectPut) waitWindow(ctx context.Context, n int64) error {
 		if p.call.fits(n) {
 			return nil
 		}
-		if err := p.stream.await(ctx); err != nil {
-			return err
+		p.stream.flush()
+		select {
+		case <-p.call.news:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	return nil
@@ -115,7 +118,7 @@ func (p *objectPut) take(c *chunk, n int64, record *objectrecords.Record) {
 		p.call.setAside(n, &item.Record, recordbatch.Fault{Code: recordbatch.CodeBadKey, Message: bad})
 		return
 	}
-	c.items = append(c.items, item)
+	c.Items = append(c.Items, item)
 	c.ends = append(c.ends, len(c.keys))
 	c.bytes += len(item.Data)
 }
@@ -124,10 +127,10 @@ func (p *objectPut) take(c *chunk, n int64, record *objectrecords.Record) {
 // aside that are not fit to be sent.
 func (p *objectPut) nameKeys(c *chunk) {
 	all := string(c.keys)
-	fit := c.items[:0]
+	fit := c.Items[:0]
 	from := 0
-	for i := range c.items {
-		item := c.items[i]
+	for i := range c.Items {
+		item := c.Items[i]
 		item.Key = all[from:c.ends[i]]
 		from = c.ends[i]
 		if fault := p.k.Settings.Limits.Check(&item.Record); fault != nil {
@@ -136,15 +139,15 @@ func (p *objectPut) nameKeys(c *chunk) {
 		}
 		fit = append(fit, item)
 	}
-	c.items = fit
+	c.Items = fit
 }
 
 // queue pushes a chunk once the mark admits that it was sent.
 func (p *objectPut) queue(ctx context.Context, c *chunk) error {
-	if len(c.items) == 0 {
+	if len(c.Items) == 0 {
 		return nil
 	}
-	last := c.items[len(c.items)-1].Index
+	last := c.Items[len(c.Items)-1].Index
 	if err := p.marker.may(ctx, last); err != nil {
 		return err
 	}
@@ -152,11 +155,7 @@ func (p *objectPut) queue(ctx context.Context, c *chunk) error {
 		p.marker.soon()
 	}
 	p.sent.Store(last + 1)
-	items := c.items
-	if p.input.Aggregate {
-		items = p.stream.aggregate(items)
-	}
-	return p.stream.push(ctx, p.call, items)
+	return p.stream.queueUp(ctx, p.call, c.Chunk, p.input.Aggregate)
 }
 
 // state is the checkpoint that admits what may be sent until the next mark.

@@ -153,7 +153,7 @@ func (p *objectPut) run(ctx context.Context) error {
 		err = p.feed(alive)
 	}
 	if err == nil {
-		p.stream.flush()
+		p.stream.last()
 		err = p.stream.settled(alive, p.call)
 	}
 	if err == nil {

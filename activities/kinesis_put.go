@@ -104,20 +104,68 @@ func (k *Kinesis) put(ctx context.Context, to Destination, records []recordbatch
 	activity.RecordHeartbeat(ctx, marked())
 	alive, stop := KeepAlive(ctx, WorkingHeartbeat, marked)
 	defer stop()
-	items := call.items(records, state.Reserved, k.Settings.Limits)
-	if to.Aggregate {
-		items = s.aggregate(items)
-	}
-	err = s.push(alive, call, items)
-	s.flush()
-	if err == nil {
-		err = s.settled(alive, call)
-	}
+	err = s.putAll(alive, call, records, state.Reserved, to.Aggregate)
 	if err == nil {
 		err = k.writeLetters(alive, to, call)
 	}
 	stop()
 	return call, k.endPut(ctx, alive, s, to, call, state.Reserved, err)
+}
+
+// putAll queues the records of a call that are not settled and waits for the end
+// of all. Those below reserved may have a copy already.
+func (s *stream) putAll(ctx context.Context, call *putCall, records []recordbatch.Record, reserved int64, aggregate bool) error {
+	for from := 0; from < len(records); from += chunkRecords {
+		to := min(from+chunkRecords, len(records))
+		if aggregate {
+			to = len(records) // the more there are, the better they join
+		}
+		chunk := s.chunk()
+		call.fill(chunk, records[from:to], int64(from), reserved, s.k.Settings.Limits)
+		if err := s.queueUp(ctx, call, chunk, aggregate); err != nil {
+			return err
+		}
+		if aggregate {
+			break
+		}
+	}
+	s.last()
+	return s.settled(ctx, call)
+}
+
+// queueUp pushes the items of a chunk, aggregated or as they are.
+func (s *stream) queueUp(ctx context.Context, call *putCall, chunk *recordbatch.Chunk, aggregate bool) error {
+	if len(chunk.Items) == 0 {
+		return nil
+	}
+	if aggregate {
+		return s.push(ctx, call, s.aggregate(chunk.Items))
+	}
+	chunk.Left = len(chunk.Items)
+	for i := range chunk.Items {
+		chunk.Items[i].Chunk = chunk
+	}
+	return s.push(ctx, call, chunk.Items)
+}
+
+// Send puts records without an activity: for programs that use the producer by
+// itself. It keeps no checkpoint; when ctx ends before the records do, what is
+// not yet sent is given up.
+func (k *Kinesis) Send(ctx context.Context, to Destination, records []recordbatch.Record) (PutRecordsOutput, error) {
+	s, err := k.stream(ctx, to.stream())
+	if err != nil {
+		return PutRecordsOutput{}, err
+	}
+	rules := recordbatch.Call{Keyed: to.Ordering == OrderingKey, MaxAttempts: to.MaxAttempts}
+	call := newPutCall(rules, recordbatch.NewProgress(0, len(records)+1), PutRecordsOutput{RecordCount: int64(len(records))})
+	err = s.putAll(ctx, call, records, 0, to.Aggregate)
+	if err != nil || call.refusal() != nil {
+		s.giveUp(call, false)
+	}
+	if refusal := call.refusal(); refusal != nil {
+		return call.output, deniedError(to.stream(), *refusal, nil)
+	}
+	return call.output, err
 }
 
 // endPut turns the end of a put into the activity's: its own error, or that it
@@ -158,31 +206,28 @@ func (s *stream) giveUp(call *putCall, drain bool) {
 
 // aggregate joins items by the shards in force.
 func (s *stream) aggregate(items []recordbatch.Item) []recordbatch.Item {
-	if len(items) == 0 {
-		return items
-	}
 	s.mu.Lock()
 	shards := s.queue.Shards()
 	s.mu.Unlock()
 	return recordbatch.Aggregate(items, shards)
 }
 
-// items are the records that are not settled and fit to be sent; the others
-// that aren't settled are set aside. Those below reserved may have a copy.
-func (c *putCall) items(records []recordbatch.Record, reserved int64, limits recordbatch.Limits) []recordbatch.Item {
-	items := make([]recordbatch.Item, 0, len(records))
+// fill adds the records that are not settled and fit to be sent, numbered from
+// first on; the others that aren't settled are set aside.
+func (c *putCall) fill(chunk *recordbatch.Chunk, records []recordbatch.Record, first, reserved int64, limits recordbatch.Limits) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for i := range records {
-		n := int64(i)
+		n := first + int64(i)
 		if c.progress.Has(n) {
 			continue
 		}
 		if fault := limits.Check(&records[i]); fault != nil {
-			c.setAside(n, &records[i], *fault)
+			c.set(FailedRecord{Index: n, ErrorCode: fault.Code, ErrorMessage: fault.Message}, &records[i])
 			continue
 		}
-		items = append(items, recordbatch.Item{Record: records[i], Call: &c.rules, Index: n, Unsure: n < reserved})
+		chunk.Items = append(chunk.Items, recordbatch.Item{Record: records[i], Call: &c.rules, Index: n, Unsure: n < reserved})
 	}
-	return items
 }
 
 // state is the call's checkpoint; reserved is up to where a lost attempt may
@@ -190,6 +235,7 @@ func (c *putCall) items(records []recordbatch.Record, reserved int64, limits rec
 func (c *putCall) state(reserved int64) putState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.sumShards()
 	output := c.output
 	output.Shards = make(map[string]int64, len(c.output.Shards))
 	for id, n := range c.output.Shards {
@@ -209,6 +255,7 @@ func (c *putCall) unsure() int64 {
 func (c *putCall) result(operation string, to Destination) (PutRecordsOutput, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.sumShards()
 	if c.output.Failed == nil {
 		c.output.Failed = []FailedRecord{}
 	}

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,22 +29,24 @@ type stream struct {
 
 	mu     sync.Mutex
 	queue  *recordbatch.Queue
-	space  chan struct{} // closed when room or quiet has come
-	serial uint64        // counts requests that have ended
+	line   []chan struct{} // callers that wait for room, in order
+	serial uint64          // counts requests that have ended
 	timer  *time.Timer
 	wakeAt time.Time
 	shards shardWatch
 
 	meters streamMeters
-	bodies sync.Pool
+	bodies sync.Pool // of *buffers
+	chunks sync.Pool // of *recordbatch.Chunk
 }
 
 // buffers are a request's body and its answer, used again.
 type buffers struct{ body, answer []byte }
 
 func newStream(k *Kinesis, n streamName) *stream {
-	s := &stream{k: k, name: n, space: make(chan struct{}), meters: newStreamMeters(k.Metrics, n.String())}
+	s := &stream{k: k, name: n, meters: newStreamMeters(k.Metrics, n.String())}
 	s.bodies.New = func() any { return &buffers{} }
+	s.chunks.New = func() any { return &recordbatch.Chunk{Items: make([]recordbatch.Item, 0, chunkRecords)} }
 	return s
 }
 
@@ -60,36 +63,59 @@ func (s *stream) settings() recordbatch.Settings {
 	}
 }
 
-// push queues items in order, waiting for room where there is none. It returns
-// early when ctx ends or the call is withdrawn; what is not queued then is
-// the caller's.
+// push queues items in order, waiting in line for room where there is none. It
+// returns early when ctx ends or the call is withdrawn; what is not queued then
+// is the caller's.
 func (s *stream) push(ctx context.Context, call *putCall, items []recordbatch.Item) error {
-	for len(items) > 0 {
-		s.mu.Lock()
-		if call.rules.Withdrawn() {
-			s.mu.Unlock()
-			return nil
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	turn := false
+	for len(items) > 0 && !call.rules.Withdrawn() {
 		n := s.room(items)
-		if n == 0 {
-			// Room comes from sending, so nothing may wait for company now.
-			s.queue.Flush()
-			s.pump()
-			space := s.space
-			s.mu.Unlock()
-			select {
-			case <-space:
-			case <-ctx.Done():
-				return ctx.Err()
+		if n == 0 || len(s.line) > 0 && !turn {
+			if err := s.waitInLine(ctx); err != nil {
+				return err
 			}
+			turn = true
 			continue
 		}
 		s.queue.Push(items[:n], time.Now())
-		items = items[n:]
+		items, turn = items[n:], false
 		s.pump()
-		s.mu.Unlock()
 	}
+	s.wakeLine()
 	return nil
+}
+
+// waitInLine waits for this caller's turn to use what room there is. It is called
+// with mu held, and gives it up meanwhile.
+func (s *stream) waitInLine(ctx context.Context) error {
+	turn := make(chan struct{})
+	s.line = append(s.line, turn)
+	s.pump()
+	s.mu.Unlock()
+	var err error
+	select {
+	case <-turn:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	s.mu.Lock()
+	if err != nil {
+		s.line = slices.DeleteFunc(s.line, func(c chan struct{}) bool { return c == turn })
+		s.wakeLine() // the turn may have come just now
+	}
+	return err
+}
+
+// wakeLine gives the first in line its turn, if there is room. It is called
+// with mu held.
+func (s *stream) wakeLine() {
+	if len(s.line) == 0 || s.queue.Held() >= s.k.Settings.BufferRecords || s.queue.HeldBytes() >= s.k.Settings.BufferBytes {
+		return
+	}
+	close(s.line[0])
+	s.line = s.line[1:]
 }
 
 // room is how many of the items the buffer takes now.
@@ -116,63 +142,58 @@ func (s *stream) flush() {
 	s.pump()
 }
 
+// last is called when a call has queued its last record. It may wait for the
+// company of other calls' records, unless nothing limits that wait.
+func (s *stream) last() {
+	if s.k.Settings.FlushInterval == 0 {
+		s.flush()
+	}
+}
+
 // withdraw takes back what waits of a call. It is called with mu held.
 func (s *stream) withdraw(call *putCall) {
 	s.queue.Withdraw(&call.rules)
-	s.broadcast()
-}
-
-// broadcast wakes whoever waits for room or for a call's end. It is called
-// with mu held.
-func (s *stream) broadcast() {
-	close(s.space)
-	s.space = make(chan struct{})
+	call.tell()
+	s.wakeLine()
 }
 
 // settled waits until nothing of the call is queued or in flight.
 func (s *stream) settled(ctx context.Context, call *putCall) error {
 	for {
 		s.mu.Lock()
-		open, space := call.rules.Open(), s.space
+		open := call.rules.Open()
 		s.mu.Unlock()
 		if open == 0 {
 			return nil
 		}
 		select {
-		case <-space:
+		case <-call.news:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// await waits until something has come to an end, and lets nothing wait for
-// company meanwhile.
-func (s *stream) await(ctx context.Context) error {
-	s.mu.Lock()
-	s.queue.Flush()
-	s.pump()
-	space := s.space
-	s.mu.Unlock()
-	select {
-	case <-space:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // pump sends whatever is due and sets the timer for what is due later. It is
 // called with mu held.
 func (s *stream) pump() {
-	for {
-		request, wake := s.queue.Next(time.Now())
-		if request == nil {
-			s.setTimer(wake)
-			return
-		}
+	for request := s.next(); request != nil; request = s.next() {
 		go s.send(request)
 	}
+}
+
+// next is a request that is due, or nil when the timer is set for the next one.
+func (s *stream) next() *recordbatch.Request {
+	request, wake := s.queue.Next(time.Now())
+	if request == nil && len(s.line) > 0 && s.queue.InFlight() == 0 {
+		// The buffer is full and no batch is: room comes from sending only.
+		s.queue.Flush()
+		request, wake = s.queue.Next(time.Now())
+	}
+	if request == nil {
+		s.setTimer(wake)
+	}
+	return request
 }
 
 func (s *stream) setTimer(wake time.Time) {
@@ -199,11 +220,20 @@ func (s *stream) tick() {
 	s.pump()
 }
 
-// send does one request and deals with its outcome.
+// send does a request, deals with its outcome, and goes on with the next that is
+// due: a goroutine whose stack has grown to the SDK's depth is worth keeping.
 func (s *stream) send(request *recordbatch.Request) {
+	for request != nil {
+		started := time.Now()
+		outcome := s.exchange(request)
+		request = s.finish(request, outcome, time.Since(started))
+	}
+}
+
+// exchange sends a request's body and reads the answer into its verdicts.
+func (s *stream) exchange(request *recordbatch.Request) recordbatch.Outcome {
 	b := s.bodies.Get().(*buffers)
 	b.body = request.AppendBody(b.body[:0], s.name.name, s.name.arn)
-	started := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), s.k.Settings.RequestTimeout)
 	answer, _, err := putBody(ctx, s.k.API, s.name, b.body, b.answer[:0])
 	cancel()
@@ -222,11 +252,12 @@ func (s *stream) send(request *recordbatch.Request) {
 		// The transport may still read the body of a request that it gave up.
 		s.bodies.Put(b)
 	}
-	s.finish(request, outcome, time.Since(started))
+	return outcome
 }
 
-// finish hands each record's end to its call and goes on.
-func (s *stream) finish(request *recordbatch.Request, outcome recordbatch.Outcome, took time.Duration) {
+// finish hands each record's end to its call. It returns the next request that
+// is due.
+func (s *stream) finish(request *recordbatch.Request, outcome recordbatch.Outcome, took time.Duration) *recordbatch.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue.Done(request, outcome, time.Now())
@@ -242,10 +273,33 @@ func (s *stream) finish(request *recordbatch.Request, outcome recordbatch.Outcom
 		from = to
 	}
 	s.deny(request, outcome)
+	s.recycle(request)
 	s.watch(request.Moved)
 	s.queue.Release(request)
-	s.broadcast()
-	s.pump()
+	s.wakeLine()
+	if request = s.next(); request != nil {
+		s.pump()
+	}
+	return request
+}
+
+// recycle gives the memory of chunks back all of whose items have ended.
+func (s *stream) recycle(request *recordbatch.Request) {
+	for i, it := range request.Items {
+		if request.Ends[i] == recordbatch.EndAgain || it.Chunk == nil {
+			continue
+		}
+		if it.Chunk.Left--; it.Chunk.Left == 0 {
+			s.chunks.Put(it.Chunk)
+		}
+	}
+}
+
+// chunk is memory for items, empty.
+func (s *stream) chunk() *recordbatch.Chunk {
+	c := s.chunks.Get().(*recordbatch.Chunk)
+	c.Items, c.Left = c.Items[:0], 0
+	return c
 }
 
 // deny ends the calls whose stream isn't there or may not be written to.

@@ -41,23 +41,24 @@ type letter struct {
 type putCall struct {
 	rules   recordbatch.Call
 	letters bool // failed records go elsewhere, and are settled when they are there
+	news    chan struct{}
 
 	mu       sync.Mutex
 	progress *recordbatch.Progress
 	output   PutRecordsOutput
 	pending  []letter
 	denied   *recordbatch.Outcome
-	unsureTo int64  // no record from here on may have a copy unknown to us
-	serial   uint64 // of the last request that had records of this call
-	lastID   string
-	lastSum  int64
+	unsureTo int64                // no record from here on may have a copy unknown to us
+	serial   uint64               // of the last request that had records of this call
+	shards   recordbatch.ShardMap // of counts
+	counts   []int64              // stored records by shard, not yet in the output
 }
 
 func newPutCall(rules recordbatch.Call, progress *recordbatch.Progress, output PutRecordsOutput) *putCall {
 	if output.Shards == nil {
 		output.Shards = map[string]int64{}
 	}
-	c := &putCall{rules: rules, progress: progress, output: output}
+	c := &putCall{rules: rules, progress: progress, output: output, news: make(chan struct{}, 1)}
 	c.rules.Owner = c
 	return c
 }
@@ -66,6 +67,7 @@ func newPutCall(rules recordbatch.Call, progress *recordbatch.Progress, output P
 func (c *putCall) ended(r *recordbatch.Request, from, to int, outcome recordbatch.Outcome, serial uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.tell()
 	if c.serial != serial {
 		c.serial = serial
 		c.output.PutRecordsCalls++
@@ -74,7 +76,7 @@ func (c *putCall) ended(r *recordbatch.Request, from, to int, outcome recordbatc
 		it, v := r.Items[i], &r.Verdicts[i]
 		switch r.Ends[i] {
 		case recordbatch.EndStored:
-			c.stored(it, v.Shard)
+			c.stored(r, i)
 		case recordbatch.EndFailed:
 			c.failed(it, v, outcome)
 		case recordbatch.EndOwed:
@@ -83,51 +85,72 @@ func (c *putCall) ended(r *recordbatch.Request, from, to int, outcome recordbatc
 			}
 		}
 	}
-	c.addShard("", 0)
 }
 
-// addShard counts stored records by shard. Neighbours often share one, so that
-// a run of the same is added at once; "" adds what has come together.
-func (c *putCall) addShard(id string, n int64) {
-	if id != c.lastID {
-		if c.lastID != "" {
-			c.output.Shards[c.lastID] += c.lastSum
-		}
-		c.lastID, c.lastSum = id, 0
+// tell wakes the one who waits for the call's records, now or next.
+func (c *putCall) tell() {
+	select {
+	case c.news <- struct{}{}:
+	default:
 	}
-	c.lastSum += n
 }
 
-func (c *putCall) stored(it *recordbatch.Item, shard string) {
-	n := int64(max(1, len(it.Parts)))
+// addShard counts stored records by shard: by its position while the map stays,
+// since looking up names for every record would cost more than all the rest.
+func (c *putCall) addShard(r *recordbatch.Request, i int, n int64) {
+	position, shards := r.ShardOf(i)
+	if id := r.Verdicts[i].Shard; shards == nil || shards[position].ID != id {
+		c.output.Shards[id] += n
+		return
+	}
+	if len(c.shards) == 0 || &c.shards[0] != &shards[0] {
+		c.sumShards()
+		c.shards, c.counts = shards, make([]int64, len(shards))
+	}
+	c.counts[position] += n
+}
+
+// sumShards brings the output's counts by shard up to date.
+func (c *putCall) sumShards() {
+	for i, n := range c.counts {
+		if n > 0 {
+			c.output.Shards[c.shards[i].ID] += n
+			c.counts[i] = 0
+		}
+	}
+}
+
+func (c *putCall) stored(r *recordbatch.Request, i int) {
+	it := r.Items[i]
+	n := int64(max(1, len(it.Parts())))
 	c.output.StoredRecordCount += n
-	c.addShard(shard, n)
+	c.addShard(r, i, n)
 	if it.Unsure {
 		c.output.PossiblyDuplicated += n
 	}
-	if len(it.Parts) == 0 {
+	if len(it.Parts()) == 0 {
 		c.progress.Settle(it.Index)
 		return
 	}
-	for i := range it.Parts {
-		c.progress.Settle(it.Parts[i].Index)
+	for i := range it.Parts() {
+		c.progress.Settle(it.Parts()[i].Index)
 	}
 }
 
 func (c *putCall) failed(it *recordbatch.Item, v *recordbatch.Verdict, outcome recordbatch.Outcome) {
 	if it.Unsure {
-		c.output.PossiblyDuplicated += int64(max(1, len(it.Parts)))
+		c.output.PossiblyDuplicated += int64(max(1, len(it.Parts())))
 	}
 	f := FailedRecord{ErrorCode: v.Code, ErrorMessage: brief(v.Message), Attempts: int(it.Attempts),
 		call: outcome.Kind != recordbatch.Answered && outcome.Kind != recordbatch.Unfit}
-	if len(it.Parts) == 0 {
+	if len(it.Parts()) == 0 {
 		f.Index = it.Index
 		c.set(f, &it.Record)
 		return
 	}
-	for i := range it.Parts {
-		f.Index = it.Parts[i].Index
-		c.set(f, &it.Parts[i].Record)
+	for i := range it.Parts() {
+		f.Index = it.Parts()[i].Index
+		c.set(f, &it.Parts()[i].Record)
 	}
 }
 
@@ -186,8 +209,8 @@ func (c *putCall) refusal() *recordbatch.Outcome {
 }
 
 func lastIndex(it *recordbatch.Item) int64 {
-	if n := len(it.Parts); n > 0 {
-		return it.Parts[n-1].Index
+	if n := len(it.Parts()); n > 0 {
+		return it.Parts()[n-1].Index
 	}
 	return it.Index
 }

@@ -28,6 +28,20 @@ type Part struct {
 	Index int64
 }
 
+// aggregate is what an item has that was made by Aggregate.
+type aggregate struct {
+	parts []Part
+	line  string // of a keyed call: the line of its shard
+}
+
+// Parts are the user records inside an aggregated item; none in a plain one.
+func (it *Item) Parts() []Part {
+	if it.joined == nil {
+		return nil
+	}
+	return it.joined.parts
+}
+
 // Aggregate joins the records of each shard into aggregated ones of at most
 // AggregateBytes (a larger record goes alone) and keeps their order. What it
 // makes belongs to this map: the queue takes an aggregate apart that a
@@ -61,15 +75,15 @@ func Aggregate(items []Item, shards ShardMap) []Item {
 // join makes one item of the parts. A single part stays as it is.
 func join(parts []Part, call *Call, s int, shards ShardMap) Item {
 	first := parts[0]
-	it := Item{Record: first.Record, Call: call, Index: first.Index}
+	it := Item{Record: first.Record, Call: call, Index: first.Index, joined: &aggregate{}}
 	if len(parts) > 1 {
-		it.Parts = parts
+		it.joined.parts = parts
 		it.Data = appendAggregate(nil, parts)
 	}
 	if call.Keyed {
 		// Two aggregates may hold the same keys, so that those of a shard follow
 		// one another. The line's name can't be a key's: no key is that long.
-		it.lineKey = shardLine(shards[s].From)
+		it.joined.line = shardLine(shards[s].From)
 	}
 	return it
 }
@@ -122,8 +136,8 @@ func appendTable(dst []byte, field byte, table map[string]uint64, name string) [
 // oneShard says whether all of an aggregate still belongs to one shard.
 func (q *Queue) oneShard(it *Item) bool {
 	s := &q.smap[q.smap.Find(HashOf(&it.Record))]
-	for i := range it.Parts {
-		if !s.Takes(HashOf(&it.Parts[i].Record)) {
+	for i := range it.Parts() {
+		if !s.Takes(HashOf(&it.joined.parts[i].Record)) {
 			return false
 		}
 	}
@@ -132,10 +146,10 @@ func (q *Queue) oneShard(it *Item) bool {
 
 // split sends the parts of an aggregate singly, in its place.
 func (q *Queue) split(it *Item) {
-	pieces := make([]Item, len(it.Parts))
-	for i, p := range it.Parts {
+	pieces := make([]Item, len(it.Parts()))
+	for i, p := range it.Parts() {
 		pieces[i] = Item{Record: p.Record, Call: it.Call, Index: p.Index, Attempts: it.Attempts,
-			Unsure: it.Unsure, at: it.at, seq: it.seq, prompt: true, lineKey: it.lineKey}
+			Unsure: it.Unsure, at: it.at, seq: it.seq, prompt: true, joined: &aggregate{line: it.joined.line}}
 		pieces[i].size = pieces[i].Size()
 	}
 	it.Call.open += len(pieces) - 1

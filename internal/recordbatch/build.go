@@ -248,3 +248,7 @@ func (q *Queue) Release(r *Request) {
 		q.spare = append(q.spare, r)
 	}
 }
+
+// ShardOf is the position of an item's shard in the map that the request was
+// made by, and the map.
+func (r *Request) ShardOf(i int) (int, ShardMap) { return int(r.Items[i].shard), r.smap }

@@ -111,7 +111,7 @@ func (q *Queue) compareShards(r *Request) {
 			continue
 		}
 		r.Moved = true
-		if len(r.Items[i].Parts) > 0 {
+		if len(r.Items[i].Parts()) > 0 {
 			v.Kind, v.Code, v.Message = Unconfirmed, CodeMoved, "the stream was resharded meanwhile"
 		}
 	}

@@ -52,21 +52,28 @@ type Item struct {
 	Call *Call
 	// Index is the caller's number of the record.
 	Index int64
-	// Parts are the user records inside an aggregated one.
-	Parts []Part
+	// Chunk is what the item's memory belongs to, or nil.
+	Chunk *Chunk
 	// Attempts counts how often it was sent.
 	Attempts int32
 	// Unsure is set once an attempt's outcome stayed unknown: a copy may be stored.
 	Unsure bool
 
-	size    int
-	at      int64 // when it was pushed
-	seq     uint64
-	shard   int32
-	prompt  bool // need not wait for company
-	lineKey string
-	line    *keyLine
-	next    *Item
+	size   int
+	at     int64 // when it was pushed
+	seq    uint64
+	shard  int32
+	prompt bool // need not wait for company
+	line   *keyLine
+	next   *Item
+	joined *aggregate // what an aggregated record holds
+}
+
+// A Chunk is memory for items, to be used again once Left of them, which the
+// owner counts down, have come to their end.
+type Chunk struct {
+	Items []Item
+	Left  int
 }
 
 // keyLine is the queue of one key of a keyed call. Its head is the only item
@@ -226,8 +233,8 @@ func (c *Call) lineOf(it *Item) *keyLine {
 
 // lineName is the key that orders an item: an aggregate's is its shard.
 func (it *Item) lineName() string {
-	if it.lineKey != "" {
-		return it.lineKey
+	if it.joined != nil && it.joined.line != "" {
+		return it.joined.line
 	}
 	return it.Key
 }
@@ -342,7 +349,7 @@ func (q *Queue) install(m ShardMap, now int64) {
 // replace puts an item, or the parts of an aggregate that no longer belongs to
 // one shard, in its new lane.
 func (q *Queue) replace(it *Item) {
-	if len(it.Parts) == 0 || q.oneShard(it) {
+	if len(it.Parts()) == 0 || q.oneShard(it) {
 		q.place(it)
 		return
 	}
