@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,35 @@ func TestIndexesPayTheirShare(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3.0, *out.ConsumedCapacity.CapacityUnits)
 	require.Nil(t, out.ConsumedCapacity.Table, "only the total was asked for")
+}
+
+func TestReadsPayWhatTheyRead(t *testing.T) {
+	c := connect(t)
+	table := c.table(t, capacity(100, 100), map[string]*types.ProvisionedThroughput{"group": capacity(10, 100)})
+	for i := range 20 {
+		_, err := c.put(t, table, item{"id": text(fmt.Sprint(i)), "group": text("g"), "data": text(strings.Repeat("x", 2000))})
+		require.NoError(t, err)
+	}
+	query := func() (*dynamodb.QueryOutput, error) {
+		return c.dynamodb.Query(t.Context(), &dynamodb.QueryInput{TableName: &table, IndexName: aws.String("group"), ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
+			KeyConditionExpression: aws.String("#g = :g"), ExpressionAttributeNames: map[string]string{"#g": "group"}, ExpressionAttributeValues: item{":g": text("g")}})
+	}
+	out, err := query()
+	require.NoError(t, err)
+	require.Equal(t, 5.0, *out.ConsumedCapacity.GlobalSecondaryIndexes["group"].CapacityUnits, "40 KB, eventually consistent")
+	_, err = query()
+	require.NoError(t, err)
+	_, err = query()
+	var throttled *types.ProvisionedThroughputExceededException
+	require.ErrorAs(t, err, &throttled, "the index has used up its second")
+
+	page, err := c.dynamodb.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table, Limit: aws.Int32(8), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+	require.NoError(t, err, "the table has not")
+	require.Equal(t, 4.0, *page.ConsumedCapacity.CapacityUnits, "a page is rounded as a whole")
+	var counters map[string]map[string]map[string]struct{ Consumed float64 }
+	c.admin(t, http.MethodGet, "/counters", nil, &counters)
+	require.Equal(t, 10.0, counters["dynamodb"]["read"][table+"/group"].Consumed)
+	require.Equal(t, 4.0, counters["dynamodb"]["read"][table].Consumed)
 }
 
 func TestFailedConditionShowsTheOldItem(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,6 +36,11 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if shared.stack != nil {
 		shared.stack.stop()
+		if errs := shared.stack.errs.String(); strings.Contains(errs, "DATA RACE") {
+			fmt.Fprintln(os.Stderr, errs)
+			code = 1
+		}
+		_ = os.RemoveAll(filepath.Dir(shared.stack.ready.EnvFile))
 	}
 	os.Exit(code)
 }

@@ -167,7 +167,7 @@ func (d *dynamoDB) metered(ctx context.Context, c *call, t *table, estimate bill
 	if err != nil {
 		return nil, err
 	}
-	used, err := d.used(ctx, out, w)
+	used, err := d.used(ctx, c, out, w)
 	if err != nil {
 		return nil, err
 	}
@@ -184,10 +184,13 @@ func (d *dynamoDB) metered(ctx context.Context, c *call, t *table, estimate bill
 }
 
 // used is the whole consumption of a single call.
-func (d *dynamoDB) used(ctx context.Context, out doc, w *write) (consumed, error) {
+func (d *dynamoDB) used(ctx context.Context, c *call, out doc, w *write) (consumed, error) {
 	list := consumption(out)
 	if len(list) == 0 {
 		return consumed{}, nil
+	}
+	if c.operation == "Scan" && c.doc.truth("ConsistentRead") {
+		list[0].times(2) // dynalite passes over the field
 	}
 	if w == nil {
 		return list[0], nil
