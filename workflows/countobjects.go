@@ -27,7 +27,7 @@ const (
 // status; query `status`.
 //
 // History: six events for the start and the end, seven for a report of the counting
-// activity, of which there are at most fourteen a day however much is counted, and
+// activity, of which there are at most thirteen a day however much is counted, and
 // it continues as new, so it is bounded for ever.
 func CountObjects(ctx workflow.Context, raw json.RawMessage) (*CountStatus, error) {
 	in := CountInput{Key: countByBucket, PrefixDepth: 1}

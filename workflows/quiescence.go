@@ -20,7 +20,7 @@ import (
 // QuiescenceStatus; query `status`; signal `observed` for the signal source.
 //
 // History: six events for the start and the end, seven for a report of the polling
-// activity, of which there are at most fourteen a day however the data comes (see
+// activity, of which there are at most thirteen a day however the data comes (see
 // quiescence.Reports), so a day of waiting adds less than a hundred. A message
 // adds about ten, a `then` entry six, an `observed` signal four.
 func Quiescence(ctx workflow.Context, raw json.RawMessage) (*QuiescenceResult, error) {

@@ -4,12 +4,12 @@ import "time"
 
 // A report from the polling activity to its workflow costs about seven history
 // events, and a day of waiting may add a hundred. Changes of phase therefore
-// spend tokens: ten at hand, one more every six hours, which makes fourteen
+// spend tokens: nine at hand, one more every six hours, which makes thirteen
 // reports a day at most however the data comes. A change that finds no token is
 // told by the heartbeat alone until there is one; the end of a generation is
 // always reported.
 const (
-	reportTokens = 10
+	reportTokens = 9
 	reportEvery  = 6 * time.Hour
 )
 

@@ -136,7 +136,7 @@ func TestCaseQ14ThreeDaysOfPollsKeepASmallState(t *testing.T) {
 	}
 	require.EqualValues(t, polls, w.state.Polls)
 	require.EqualValues(t, 100_001, w.state.Count)
-	require.LessOrEqual(t, reports, 10+3*4+1, "fourteen a day at most")
+	require.LessOrEqual(t, reports, 9+3*4+1, "nine, and four a day")
 	require.Less(t, len(mustJSON(t, w.state)), 4096)
 }
 
