@@ -1,0 +1,360 @@
+package workflows
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/quiescence"
+)
+
+var quietStart = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+
+func quietEnvironment(t *testing.T) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetStartTime(quietStart)
+	env.SetTestTimeout(time.Minute)
+	env.RegisterWorkflowWithOptions(Quiescence, workflow.RegisterOptions{Name: TypeQuiescence})
+	env.RegisterActivityWithOptions(func(activities.TriggerInput) error { return nil }, activity.RegisterOptions{Name: activities.HTTPTrigger})
+	return env
+}
+
+func quietRun(t *testing.T, env *testsuite.TestWorkflowEnvironment, document string) QuiescenceResult {
+	t.Helper()
+	env.ExecuteWorkflow(TypeQuiescence, json.RawMessage(document))
+	require.True(t, env.IsWorkflowCompleted())
+	require.NoError(t, env.GetWorkflowError())
+	var result QuiescenceResult
+	require.NoError(t, env.GetWorkflowResult(&result))
+	return result
+}
+
+// signalAt sends `observed` so long after the start.
+func signalAt(env *testsuite.TestWorkflowEnvironment, after time.Duration, payload string) {
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(SignalObserved, json.RawMessage(payload)) }, after)
+}
+
+type updateAnswer struct {
+	status   QuiescenceStatus
+	rejected error
+	err      error
+}
+
+func updateAt(env *testsuite.TestWorkflowEnvironment, after time.Duration, name, input string) *updateAnswer {
+	answer := &updateAnswer{}
+	env.RegisterDelayedCallback(func() {
+		env.UpdateWorkflow(name, fmt.Sprintf("%s-%s", name, after), &testsuite.TestUpdateCallback{
+			OnAccept: func() {},
+			OnReject: func(err error) { answer.rejected = err },
+			OnComplete: func(v any, err error) {
+				answer.err = err
+				if s, ok := v.(QuiescenceStatus); ok {
+					answer.status = s
+				}
+			},
+		}, json.RawMessage(input))
+	}, after)
+	return answer
+}
+
+const told = `{"source":{"signal":{}}%s}`
+
+func TestSignalSourceFallsQuietAfterTheLastChange(t *testing.T) {
+	for _, c := range []struct {
+		rule    string
+		changes []time.Duration // seconds
+		want    time.Duration   // after the start
+	}{
+		{`,"minRecords":0`, nil, 150 * time.Second},
+		{``, []time.Duration{30 * time.Second}, 180 * time.Second},
+		{``, []time.Duration{30 * time.Second, 179 * time.Second}, 329 * time.Second},
+		{`,"repeats":2`, []time.Duration{10 * time.Second, 60 * time.Second, 65 * time.Second}, 125 * time.Second},
+		{`,"delay":{"strategy":"inverse"}`, []time.Duration{10 * time.Second}, 102 * time.Second},
+		{`,"delay":{"strategy":"exponential"}`, []time.Duration{10 * time.Second}, 60 * time.Second},
+		{`,"delay":{"strategy":"exponential"},"quietFor":"5m"`, []time.Duration{10 * time.Second}, 310 * time.Second},
+		{`,"minRecords":3`, []time.Duration{1 * time.Second, 200 * time.Second, 400 * time.Second}, 550 * time.Second},
+	} {
+		env := quietEnvironment(t)
+		for _, at := range c.changes {
+			signalAt(env, at, `{"count":1}`)
+		}
+		r := quietRun(t, env, fmt.Sprintf(told, c.rule))
+		require.Equal(t, quiescence.ReasonQuiet, r.Reason)
+		require.Equalf(t, c.want, r.FinishedAt.Sub(quietStart), "%s %v", c.rule, c.changes)
+		require.EqualValues(t, len(c.changes), r.Count)
+		require.Equal(t, 1, r.Generation)
+		require.False(t, r.Late)
+	}
+}
+
+func TestSignalSourceEnds(t *testing.T) {
+	for _, c := range []struct {
+		rule, reason string
+		want         time.Duration
+	}{
+		{`,"startTimeout":"1m"`, quiescence.ReasonNotStarted, time.Minute},
+		{`,"deadline":"2m"`, quiescence.ReasonDeadline, 2 * time.Minute},
+		{`,"deadline":"2026-01-02T03:05:00Z"`, quiescence.ReasonDeadline, 5 * time.Minute},
+		{`,"startTimeout":"10m","deadline":"20m"`, quiescence.ReasonNotStarted, 10 * time.Minute},
+	} {
+		r := quietRun(t, quietEnvironment(t), fmt.Sprintf(told, c.rule))
+		require.Equal(t, c.reason, r.Reason)
+		require.Equal(t, c.want, r.FinishedAt.Sub(quietStart))
+		require.Nil(t, r.FirstAt)
+	}
+	env := quietEnvironment(t)
+	signalAt(env, 10*time.Second, `{"total":9}`)
+	signalAt(env, 20*time.Second, `{"total":10}`)
+	r := quietRun(t, env, fmt.Sprintf(told, `,"expected":10`))
+	require.Equal(t, quiescence.ReasonExpected, r.Reason)
+	require.Equal(t, 20*time.Second, r.FinishedAt.Sub(quietStart))
+}
+
+// A total that is told twice is no change, and what can't be read is ignored.
+func TestSignalsThatSayNothingNew(t *testing.T) {
+	env := quietEnvironment(t)
+	signalAt(env, 10*time.Second, `{"total":5}`)
+	for i, payload := range []string{`{"total":5}`, `{"count":0}`, `{"count":-1}`, `{"count":1,"total":1}`, `{}`, `{"sum":3}`, `"text"`, `7`} {
+		signalAt(env, time.Duration(20+i)*time.Second, payload)
+	}
+	r := quietRun(t, env, fmt.Sprintf(told, ""))
+	require.Equal(t, 160*time.Second, r.FinishedAt.Sub(quietStart))
+	require.EqualValues(t, 5, r.Count)
+}
+
+func TestTuneFinishAndStop(t *testing.T) {
+	env := quietEnvironment(t)
+	signalAt(env, 10*time.Second, `{"count":1}`)
+	wrong := updateAt(env, 15*time.Second, UpdateTune, `{"repeats":-1,"speed":3}`)
+	tuned := updateAt(env, 20*time.Second, UpdateTune, `{"repeats":2,"delay":{"base":"10s"}}`)
+	r := quietRun(t, env, fmt.Sprintf(told, ""))
+	require.ErrorContains(t, wrong.rejected, "speed: unknown field")
+	require.ErrorContains(t, wrong.rejected, "repeats: -1")
+	require.NoError(t, tuned.err)
+	require.Equal(t, 2, tuned.status.RepeatsNeeded)
+	require.Equal(t, quiescence.ReasonQuiet, r.Reason)
+	require.Equal(t, 30*time.Second, r.FinishedAt.Sub(quietStart))
+
+	for name, reason := range map[string]string{UpdateFinish: quiescence.ReasonForced, UpdateStop: quiescence.ReasonStopped} {
+		env := quietEnvironment(t)
+		answer := updateAt(env, 20*time.Second, name, `{"reason":"all producers are done"}`)
+		r := quietRun(t, env, fmt.Sprintf(told, ""))
+		require.NoError(t, answer.err)
+		require.Equal(t, quiescence.Done, answer.status.Phase)
+		require.Equal(t, reason, answer.status.Result.Reason)
+		require.Equal(t, reason, r.Reason)
+		require.Equal(t, "all producers are done", r.Note)
+		require.Equal(t, 20*time.Second, r.FinishedAt.Sub(quietStart))
+	}
+}
+
+// A deadline that is tuned as a length counts from the message.
+func TestTuneDeadline(t *testing.T) {
+	env := quietEnvironment(t)
+	updateAt(env, 5*time.Minute, UpdateTune, `{"deadline":"1m"}`)
+	r := quietRun(t, env, fmt.Sprintf(told, `,"deadline":"1h"`))
+	require.Equal(t, quiescence.ReasonDeadline, r.Reason)
+	require.Equal(t, 6*time.Minute, r.FinishedAt.Sub(quietStart))
+}
+
+func TestQuiescenceInputFaults(t *testing.T) {
+	env := quietEnvironment(t)
+	env.ExecuteWorkflow(TypeQuiescence, json.RawMessage(`{"source":{"sqs":{"queueUrl":"u"}},"repeats":"5","delay":{"base":30},"expected":3,
+		"minRecords":-1,"late":{"watch":60},"then":[{"http":{"url":"http://user:pw@x/"}},{"on":["never"],"signal":{"workflowId":"w","name":"n"}},{}],"speed":1}`))
+	err := env.GetWorkflowError()
+	var application *temporal.ApplicationError
+	require.ErrorAs(t, err, &application)
+	require.Equal(t, activities.TypeInvalidInput, application.Type())
+	require.True(t, application.NonRetryable())
+	for _, want := range []string{"repeats: a string where an integer", `delay.base: a duration is a string with a unit; write "30s"`, "expected: a backlog",
+		"minRecords: -1", `write "60s"`, "then[0].http.url: holds user info", `then[1].on[0]: "never"`, "then[2]: exactly one of", "speed: unknown field"} {
+		require.ErrorContains(t, err, want)
+	}
+	require.NotContains(t, err.Error(), "pw@")
+}
+
+const everyThen = `,"then":[
+	{"http":{"url":"https://example.com/hook","auth":"deploy"}},
+	{"workflow":{"type":"After","id":"after","input":{"x":1}}},
+	{"activity":{"name":"Tidy"}},
+	{"signal":{"workflowId":"other","name":"quiet"}},
+	{"activity":{"name":"Tidy","input":"late"},"on":["late"]},
+	{"activity":{"name":"Tidy","input":"failed"},"on":["deadline","notStarted"]}]`
+
+// actors registers what everyThen calls and records what reached them.
+type actors struct {
+	http  []activities.TriggerInput
+	tidy  []string
+	after []string
+}
+
+func (a *actors) register(env *testsuite.TestWorkflowEnvironment) {
+	env.RegisterWorkflowWithOptions(func(ctx workflow.Context, raw json.RawMessage) error {
+		a.after = append(a.after, workflow.GetInfo(ctx).WorkflowExecution.ID+" "+string(raw))
+		return nil
+	}, workflow.RegisterOptions{Name: "After"})
+	env.RegisterActivityWithOptions(func(raw json.RawMessage) error {
+		a.tidy = append(a.tidy, string(raw))
+		return nil
+	}, activity.RegisterOptions{Name: "Tidy"})
+	env.OnActivity(activities.HTTPTrigger, mock.Anything).Return(func(in activities.TriggerInput) error {
+		a.http = append(a.http, in)
+		return nil
+	})
+	env.OnSignalExternalWorkflow(mock.Anything, "other", "", "quiet", mock.Anything).Return(nil)
+}
+
+func TestThen(t *testing.T) {
+	env := quietEnvironment(t)
+	var a actors
+	a.register(env)
+	signalAt(env, time.Second, `{"count":3}`)
+	r := quietRun(t, env, fmt.Sprintf(told, everyThen))
+	require.Len(t, r.Then, 4)
+	for i, then := range r.Then {
+		require.Equal(t, ThenResult{N: i, Done: true, OK: true}, then)
+	}
+	id := "default-test-workflow-id"
+	require.Len(t, a.http, 1)
+	require.Equal(t, id+"/1/0", a.http[0].IdempotencyKey)
+	require.Equal(t, "POST", a.http[0].Method)
+	require.Equal(t, "deploy", a.http[0].Auth)
+	require.JSONEq(t, `{"reason":"quiet","count":3,"source":{"signal":{}},"generation":1,"idempotencyKey":"`+id+`/1/0","input":null}`, string(a.http[0].Body))
+	require.Equal(t, []string{`after {"x":1}`}, a.after)
+	require.Len(t, a.tidy, 1)
+	require.Contains(t, a.tidy[0], `"idempotencyKey":"`+id+`/1/2"`)
+}
+
+func TestThenByReason(t *testing.T) {
+	for rule, ran := range map[string]int{`,"deadline":"1m"`: 1, `,"startTimeout":"1m"`: 1} {
+		env := quietEnvironment(t)
+		var a actors
+		a.register(env)
+		r := quietRun(t, env, fmt.Sprintf(told, rule+everyThen))
+		require.Len(t, r.Then, ran)
+		require.Equal(t, 5, r.Then[0].N)
+		require.Equal(t, []string{`"failed"`}, a.tidy)
+	}
+	env := quietEnvironment(t)
+	var a actors
+	a.register(env)
+	updateAt(env, time.Minute, UpdateStop, `{}`)
+	require.Empty(t, quietRun(t, env, fmt.Sprintf(told, everyThen)).Then)
+}
+
+func TestThenThatFailsIsTold(t *testing.T) {
+	env := quietEnvironment(t)
+	env.OnActivity(activities.HTTPTrigger, mock.Anything).Return(temporal.NewNonRetryableApplicationError("HTTP.Trigger https://example.com:443: answered 404", activities.TypeNotFound, nil))
+	env.OnSignalExternalWorkflow(mock.Anything, "gone", "", "n", mock.Anything).Return(errors.New("unknown external workflow"))
+	signalAt(env, time.Second, `{"count":3}`)
+	r := quietRun(t, env, fmt.Sprintf(told, `,"then":[{"http":{"url":"https://example.com/hook"}},{"signal":{"workflowId":"gone","name":"n"}}]`))
+	require.Equal(t, quiescence.ReasonQuiet, r.Reason)
+	require.False(t, r.Then[0].OK)
+	require.Equal(t, "HTTP.Trigger https://example.com:443: answered 404", r.Then[0].Error)
+	require.False(t, r.Then[1].OK)
+	require.NotEmpty(t, r.Then[1].Error)
+}
+
+func TestLateData(t *testing.T) {
+	env := quietEnvironment(t)
+	var a actors
+	a.register(env)
+	signalAt(env, 10*time.Second, `{"count":1}`)
+	var first QuiescenceStatus
+	env.RegisterDelayedCallback(func() {
+		value, err := env.QueryWorkflow(QueryStatus)
+		require.NoError(t, err)
+		require.NoError(t, value.Get(&first))
+	}, 200*time.Second)
+	signalAt(env, 300*time.Second, `{"count":2}`)
+	r := quietRun(t, env, fmt.Sprintf(told, `,"late":{"watch":"10m"}`+everyThen))
+	require.Equal(t, quiescence.Done, first.Phase)
+	require.Equal(t, 1, first.Result.Generation, "the first result is in the status at once")
+	require.False(t, first.Result.Late)
+	require.Equal(t, 2, r.Generation)
+	require.True(t, r.Late)
+	require.EqualValues(t, 3, r.Count)
+	require.Equal(t, 450*time.Second, r.FinishedAt.Sub(quietStart))
+	require.Equal(t, 160*time.Second+10*time.Minute, env.Now().Sub(quietStart), "the watch ends ten minutes after the first quiet")
+	require.Equal(t, []ThenResult{{N: 4, Done: true, OK: true}}, r.Then)
+	require.Equal(t, `"late"`, a.tidy[1])
+	require.Len(t, a.http, 1, "the entries of the first quiet do not run again")
+}
+
+// A generation that is under way when the watch ends is owed its quiet.
+func TestLateDataNearTheEndOfTheWatch(t *testing.T) {
+	env := quietEnvironment(t)
+	signalAt(env, 10*time.Second, `{"count":1}`)
+	signalAt(env, 215*time.Second, `{"count":1}`)
+	r := quietRun(t, env, fmt.Sprintf(told, `,"late":{"watch":"1m"}`))
+	require.Equal(t, 2, r.Generation)
+	require.Equal(t, 365*time.Second, r.FinishedAt.Sub(quietStart))
+	require.Equal(t, r.FinishedAt, env.Now().UTC())
+}
+
+// A run that goes on from what another carried is where that one was.
+func TestQuiescenceGoesOnFromWhatWasCarried(t *testing.T) {
+	var whole, cut QuiescenceResult
+	{
+		env := quietEnvironment(t)
+		signalAt(env, 10*time.Second, `{"total":4}`)
+		signalAt(env, 70*time.Second, `{"total":7}`)
+		whole = quietRun(t, env, fmt.Sprintf(told, `,"deadline":"1h"`))
+	}
+	in := defaultQuiescenceInput()
+	require.NoError(t, decode(TypeQuiescence, json.RawMessage(fmt.Sprintf(told, `,"deadline":"1h"`)), &in))
+	in.fix(quietStart)
+	state := quiescence.State{}
+	state.Observe(in.rule(quietStart), quiescence.Reading{Version: "0"}, quietStart, quietStart)
+	first := quietStart.Add(10 * time.Second)
+	state.Observe(in.rule(quietStart), quiescence.Reading{Version: "4", Count: 4, Present: true}, first, first)
+	in.Carried = &quiescenceCarried{State: state, Total: 4}
+	raw, err := json.Marshal(in)
+	require.NoError(t, err)
+	env := quietEnvironment(t)
+	env.SetStartTime(quietStart.Add(40 * time.Second))
+	signalAt(env, 30*time.Second, `{"total":7}`)
+	cut = quietRun(t, env, string(raw))
+	whole.Polls, cut.Polls = 0, 0 // the test's state skipped the ticks before the first signal
+	require.Equal(t, whole, cut)
+}
+
+// The polling activity's reports drive the phases, and its failure with a type of
+// ours ends the watch with that type.
+func TestPolledSource(t *testing.T) {
+	const document = `{"source":{"s3":{"bucket":"landing"}}}`
+	env := quietEnvironment(t)
+	var asked []activities.WatchInput
+	env.RegisterActivityWithOptions(func(in activities.WatchInput) (activities.WatchReport, error) {
+		asked = append(asked, in)
+		now := quietStart.Add(time.Duration(len(asked)) * time.Minute)
+		in.State.Observe(in.Rule, quiescence.Reading{Version: "v", Count: 2, Present: true}, now, now)
+		return activities.WatchReport{State: in.State, Reason: in.State.Decide(in.Rule, now), At: now}, nil
+	}, activity.RegisterOptions{Name: activities.WatchQuiescence})
+	r := quietRun(t, env, document)
+	require.Len(t, asked, 6)
+	require.Equal(t, quiescence.ReasonQuiet, r.Reason)
+	require.EqualValues(t, 6, r.Polls)
+	require.Equal(t, 4, asked[5].State.Repeats)
+
+	env = quietEnvironment(t)
+	env.RegisterActivityWithOptions(func(activities.WatchInput) (activities.WatchReport, error) {
+		return activities.WatchReport{}, activities.Fail(activities.TypeConflict, activities.Failure{Message: "objects that were there are gone"})
+	}, activity.RegisterOptions{Name: activities.WatchQuiescence})
+	env.ExecuteWorkflow(TypeQuiescence, json.RawMessage(document))
+	var application *temporal.ApplicationError
+	require.ErrorAs(t, env.GetWorkflowError(), &application)
+	require.Equal(t, activities.TypeConflict, application.Type())
+}
