@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"hash/crc32"
 	"io"
 	"net/http"
@@ -113,7 +112,7 @@ func (s *s3) work(ctx context.Context, c *call) (*answer, error) {
 			return nil, err
 		}
 	case "GetObject":
-		return a, s.addChecksum(c, a, bucket, key)
+		return a, s.addChecksum(ctx, c, a, bucket, key)
 	case "DeleteObject", "DeleteObjects":
 		s.objects.announceRemovals(context.WithoutCancel(ctx), bucket, removed)
 	}
@@ -146,30 +145,47 @@ func cleanETag(etag string) string {
 	return strings.Trim(strings.NewReplacer("&quot;", "", "&#34;", "").Replace(etag), `"`)
 }
 
-// sumUpTo is up to what size a body is read to sum it up.
+// sumUpTo is up to what size a body is held to sum it up; a larger one is read
+// twice.
 const sumUpTo = 16 << 20
 
 // addChecksum answers what `x-amz-checksum-mode: ENABLED` asks for.
-func (s *s3) addChecksum(c *call, a *answer, bucket, key string) error {
+func (s *s3) addChecksum(ctx context.Context, c *call, a *answer, bucket, key string) error {
 	if c.r.Header.Get("X-Amz-Checksum-Mode") != "ENABLED" || a.status != http.StatusOK || a.header.Get("X-Amz-Checksum-Crc32") != "" {
 		return nil
 	}
 	v := version{bucket, key, cleanETag(a.header.Get("Etag"))}
 	checksum := s.objects.checksum(v)
 	if checksum == "" {
-		if a.length < 0 || a.length > sumUpTo {
-			return nil
-		}
-		text, err := a.whole()
-		if err != nil {
+		var err error
+		if checksum, err = s.sumUp(ctx, c, a); err != nil {
 			return err
 		}
-		checksum = base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(text)))
 		s.objects.setChecksum(v, checksum)
 	}
 	a.header.Set("X-Amz-Checksum-Crc32", checksum)
 	a.header.Set("X-Amz-Checksum-Type", "FULL_OBJECT")
 	return nil
+}
+
+// sumUp reads the object for its checksum and leaves an answer to be sent.
+func (s *s3) sumUp(ctx context.Context, c *call, a *answer) (string, error) {
+	digest := crc32.NewIEEE()
+	if a.length >= 0 && a.length <= sumUpTo {
+		text, err := a.whole()
+		_, _ = digest.Write(text) // never fails
+		return base64.StdEncoding.EncodeToString(digest.Sum(nil)), err
+	}
+	if _, err := io.Copy(digest, a.body); err != nil {
+		return "", err
+	}
+	a.close()
+	again, err := s.to.send(ctx, c, nil)
+	if err != nil {
+		return "", err
+	}
+	*a = *again
+	return base64.StdEncoding.EncodeToString(digest.Sum(nil)), nil
 }
 
 // get makes a GET of the guard's own.
