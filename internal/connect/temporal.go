@@ -41,6 +41,9 @@ func TemporalOptions(c Config, store *s3.Client, logger *zap.Logger) (client.Opt
 	if c.EncryptionKey != "" {
 		options.FailureConverter = encryptedFailures(options.DataConverter)
 	}
+	if c.PayloadBucket == "" {
+		options.DataConverter = LimitPayloads(options.DataConverter)
+	}
 	options.ExternalStorage = externalStorage(c.PayloadBucket, store)
 	options.ContextPropagators = []workflow.ContextPropagator{activities.ContextPropagator(options.DataConverter)}
 	options.Logger = TemporalLogger(logger)

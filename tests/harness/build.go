@@ -35,6 +35,9 @@ func Binary(name string) (string, error) {
 	if os.Getenv("SLUICE_RACE") == "1" {
 		args, path = append(args, "-race"), path+"-race"
 	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
 	args = append(args, "-o", path, "./"+name)
 	if err := locked(func() error { return run("go", args...) }); err != nil {
 		return "", fmt.Errorf("build %s: %w", name, err)

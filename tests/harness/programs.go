@@ -72,6 +72,26 @@ func (s *Stack) LaunchWorker(env ...string) *Worker {
 	return &Worker{Process: p, Metrics: "http://" + address}
 }
 
+// LaunchProgram starts another main package of the module, such as a test's own
+// worker, on the test's task queue unless env says otherwise. It ends with the
+// test.
+func (s *Stack) LaunchProgram(name string, env ...string) *Process {
+	s.t.Helper()
+	p, err := startProcess(name, s.binary(name), nil, append(s.environment(), env...), Root(), nil)
+	if err != nil {
+		s.t.Fatalf("%s: %v", name, err)
+	}
+	s.t.Cleanup(func() {
+		if p.Running() {
+			p.Kill()
+		}
+		if s.t.Failed() {
+			s.t.Logf("%s %d:\n%s", name, p.Pid(), p.Logs())
+		}
+	})
+	return p
+}
+
 // Result is what a command did.
 type Result struct {
 	Command        string

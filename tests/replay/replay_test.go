@@ -34,7 +34,7 @@ func TestReplay(t *testing.T) {
 			require.Equal(t, filepath.Base(filepath.Dir(path)), typeOf(history), "history filed under another workflow's name")
 			replayer := newReplayer(t)
 			workflows.Register(replayer)
-			require.NoError(t, replayer.ReplayWorkflowHistory(nil, history))
+			require.NoError(t, replayer.ReplayWorkflowHistoryWithOptions(nil, history, asRecorded(history)))
 		})
 	}
 }
@@ -91,6 +91,13 @@ func load(t *testing.T, path string) *historypb.History {
 	history, err := client.HistoryFromJSON(f, client.HistoryJSONOptions{})
 	require.NoError(t, err, "%s can't be read; export it by `starter history export` or `temporal workflow show --output json`", path)
 	return history
+}
+
+// asRecorded gives the replay the recorded workflow ID: a workflow derives from
+// its own ID those of its children.
+func asRecorded(history *historypb.History) worker.ReplayWorkflowHistoryOptions {
+	started := history.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes()
+	return worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: started.GetWorkflowId(), RunID: started.GetOriginalExecutionRunId()}}
 }
 
 func typeOf(history *historypb.History) string {

@@ -22,6 +22,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/connect"
 	"sluice/tests/harness"
 	"sluice/tests/jobs/testjobs"
 	"sluice/workflows"
@@ -44,6 +45,7 @@ func newBench(t *testing.T) *bench {
 	s := harness.Start(t)
 	c, err := client.NewClientFromExisting(s.Client, client.Options{
 		Logger:             temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		DataConverter:      connect.LimitPayloads(converter.GetDefaultDataConverter()),
 		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())},
 	})
 	require.NoError(t, err)
@@ -57,6 +59,7 @@ func newBench(t *testing.T) *bench {
 func (b *bench) startWorker() {
 	b.t.Helper()
 	b.worker = worker.New(b.c, b.TaskQueue, worker.Options{
+		DeadlockDetectionTimeout:     10 * time.Second,
 		MaxHeartbeatThrottleInterval: 100 * time.Millisecond,
 		WorkerStopTimeout:            5 * time.Second,
 		Interceptors:                 []interceptor.WorkerInterceptor{workflows.Interceptor()},

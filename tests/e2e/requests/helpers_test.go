@@ -1,0 +1,52 @@
+package requests_test
+
+import (
+	"context"
+	"fmt"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/workflows"
+)
+
+func startOptions(id, queue string) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{ID: id, TaskQueue: queue}
+}
+
+// visible waits until a visibility query finds so many requests.
+func visible(p *programs, clause string, n int64) func(context.Context) error {
+	return func(ctx context.Context) error {
+		count, err := p.c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+			Query: `WorkflowType="Request" AND ExecutionStatus="Running" AND ` + clause})
+		if err == nil && count.GetCount() != n {
+			err = fmt.Errorf("%d found", count.GetCount())
+		}
+		return err
+	}
+}
+
+// replayFile replays a history file, against our code or against code that does
+// its steps in another order.
+func replayFile(path string, ours bool) error {
+	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
+		Interceptors: []interceptor.WorkerInterceptor{workflows.Interceptor()},
+	})
+	if err != nil {
+		return err
+	}
+	if ours {
+		workflows.Register(replayer)
+	} else {
+		replayer.RegisterWorkflowWithOptions(reordered, workflow.RegisterOptions{Name: workflows.TypeRequest})
+	}
+	return replayer.ReplayWorkflowHistoryFromJSONFile(nil, path)
+}
+
+// reordered begins with a step that the real code takes later.
+func reordered(ctx workflow.Context) error {
+	return workflow.NewTimer(ctx, 1).Get(ctx, nil)
+}

@@ -1,0 +1,158 @@
+package requests_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"sluice/activities"
+	"sluice/internal/jobchain"
+	"sluice/tests/harness"
+	"sluice/workflows"
+)
+
+func TestCaseR13TooLargeIsAFinalError(t *testing.T) {
+	b := newBench(t)
+	t.Run("document beyond what a run carries", func(t *testing.T) {
+		run := b.start(`{"args":"` + strings.Repeat("x", 1_900_000) + `","jobs":[{"id":"a","activity":"Test.Job"}]}`)
+		failure := b.failure(run)
+		require.Equal(t, activities.TypeTooLarge, failure.Type())
+		require.Contains(t, failure.Message(), fmt.Sprint(jobchain.MaxCarried))
+	})
+	t.Run("document beyond a payload", func(t *testing.T) {
+		_, err := b.c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: b.Name("big"), TaskQueue: b.TaskQueue},
+			workflows.TypeRequest, json.RawMessage(`"`+strings.Repeat("x", 2_097_151)+`"`))
+		require.Error(t, err)
+	})
+	t.Run("output beyond what a run carries", func(t *testing.T) {
+		run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","retry":3,"input":{"bytes":1900000}}]}`)
+		require.Contains(t, b.failure(run).Message(), "TooLarge")
+		require.Equal(t, 1, b.status(run).Jobs[0].Tries)
+	})
+	t.Run("output beyond a payload", func(t *testing.T) {
+		run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","retry":3,"input":{"bytes":4194474}}]}`)
+		failure := b.failure(run)
+		require.Contains(t, failure.Message(), "TooLarge")
+		require.Equal(t, 1, b.status(run).Jobs[0].Tries)
+	})
+	t.Run("output between a payload and a message", func(t *testing.T) {
+		run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","retry":3,"input":{"bytes":3000000}}]}`)
+		require.Contains(t, b.failure(run).Message(), "TooLarge")
+	})
+	t.Run("400 jobs of 15 KB at once", func(t *testing.T) {
+		args, jobs := strings.Repeat("x", 15_000), make([]string, 400)
+		for i := range jobs {
+			jobs[i] = fmt.Sprintf(`{"id":"j%d","activity":"Test.Job","input":{"padding":{"$from":"args"}}}`, i)
+		}
+		run := b.start(`{"args":"` + args + `","jobs":[` + strings.Join(jobs, ",") + `]}`)
+		require.Equal(t, 400, b.result(run).FinishedJobs)
+		b.replay(run.GetID(), 1)
+	})
+}
+
+// rollOver makes the request's history long enough for another run.
+func rollOver(b *bench, run client.WorkflowRun) {
+	b.t.Helper()
+	first := b.describe(run.GetID())
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 520 {
+				if err := b.c.SignalWorkflow(b.patient(), run.GetID(), "", "resume", map[string]any{}); err != nil {
+					b.t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	harness.Await(b.t, "the request continues as new", func(context.Context) error {
+		if b.describe(run.GetID()) == first {
+			return errors.New("the same run")
+		}
+		return nil
+	})
+}
+
+// describe is the ID of the request's present run.
+func (b *bench) describe(id string) string {
+	b.t.Helper()
+	described, err := b.c.DescribeWorkflowExecution(b.patient(), id, "")
+	require.NoError(b.t, err)
+	return described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+}
+
+func TestCaseR15ChildrenOutliveRollOverAndAreCancelled(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"jobs":[
+		{"id":"plain","workflow":"TestChild","input":{"takes":"300s"}},
+		{"id":"rolls","workflow":"TestChild","input":{"takes":"500ms","rolls":100000}},
+		{"id":"sub","workflow":"Request","input":{"jobs":[` + oneLongJob + `]}},
+		{"id":"done","workflow":"TestChild","input":{"takes":"1s","output":"early"}},
+		{"id":"after","activity":"Test.Job","after":["done"]}]}`)
+	b.await(run, "all run", func(s *workflows.RequestStatus) bool { return jobRunning(0)(s) && jobRunning(1)(s) && jobRunning(2)(s) })
+	b.await(b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", ""), "x runs", jobRunning(0))
+	rollOver(b, run)
+	s := b.await(run, "what ended meanwhile is followed", func(s *workflows.RequestStatus) bool { return s.FinishedJobs == 2 })
+	require.Equal(t, jobchain.Running, s.Jobs[0].State)
+	require.Equal(t, 1, s.Jobs[2].Tries)
+	b.Record(run.GetID(), workflows.TypeRequest, "rolled-over-with-children", run.GetRunID())
+
+	require.Equal(t, jobchain.Suspended, b.must(run, "suspend", `{"wait":"0s"}`).State)
+	sub := b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")
+	b.await(sub, "the child of an earlier run is suspended", func(s *workflows.RequestStatus) bool { return s.State == "SUSPENDED" })
+	b.must(run, "resume", `{}`)
+	b.await(sub, "and resumed", func(s *workflows.RequestStatus) bool { return s.State == "RUNNING" })
+
+	require.NoError(t, b.c.CancelWorkflow(b.patient(), run.GetID(), ""))
+	require.Error(t, run.Get(b.patient(), nil))
+	for _, job := range []string{"plain", "rolls", "sub"} {
+		harness.Await(t, job+" is cancelled", func(ctx context.Context) error {
+			described, err := b.c.DescribeWorkflowExecution(ctx, run.GetID()+"/"+job+"/1", "")
+			if err != nil {
+				return err
+			}
+			if s := described.GetWorkflowExecutionInfo().GetStatus(); s != enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED {
+				return errors.New(s.String())
+			}
+			return nil
+		})
+	}
+	b.replay(run.GetID(), 1)
+}
+
+func TestRollOverKeepsSuspensionClaimAndCheckpoints(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"type":"rolling","deadline":"10m","jobs":[
+		{"id":"a","activity":"Test.Job","input":{"output":{"n":12345678901234567890123}}},
+		{"id":"b","activity":"Test.Job","after":["a"],"heartbeat":"5s","input":{"takes":"2s","checkpoints":true}},
+		{"id":"c","activity":"Test.Job","after":["b"],"input":{"output":[{"$from":"jobs.a.n"},{"$from":"request.run"}]}}]}`)
+	b.await(run, "b runs", jobRunning(1))
+	b.must(run, "suspend", `{"ttl":"5m","reason":"why"}`)
+	require.NoError(t, b.updateInto(run, "claim", `{"holder":"me"}`, nil))
+	before, first := b.status(run), run.GetRunID()
+	rollOver(b, run)
+	after := b.status(run)
+	before.AsOf, before.SuspendedFor = after.AsOf, after.SuspendedFor
+	require.Equal(t, before.ResumeBy.UnixMilli(), after.ResumeBy.UnixMilli())
+	require.Equal(t, before.Claim.Holder, after.Claim.Holder)
+	require.Equal(t, before.Reason, after.Reason)
+	require.Equal(t, before.Jobs[1].Tries, after.Jobs[1].Tries)
+	require.Equal(t, before.CreatedAt.UnixMilli(), after.CreatedAt.UnixMilli())
+	_, err := b.update(run, "resume", `{}`)
+	require.Equal(t, activities.TypeConflict, activities.TypeOf(err))
+	b.must(run, "resume", `{"holder":"me","token":1}`)
+	result := b.result(run)
+	require.NotContains(t, string(result.Jobs["b"]), `"from":0`)
+	require.JSONEq(t, fmt.Sprintf(`[12345678901234567890123,%q]`, first), string(result.Jobs["c"]))
+	require.Len(t, b.log(run).Entries, 3)
+	b.Record(run.GetID(), workflows.TypeRequest, "continued-suspended-and-claimed")
+}
