@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 )
 
 // The activities of the main job, by their registered names.
@@ -31,6 +32,7 @@ type DocumentCaller interface {
 // single systems.
 type Ingest struct {
 	Temporal  client.Client
+	Converter converter.DataConverter // the client's, for memos
 	TaskQueue string
 	S3        *s3.Client
 	Objects   ObjectReader

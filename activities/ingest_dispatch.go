@@ -41,8 +41,13 @@ func (i *Ingest) JoinCount(ctx context.Context, p IngestPlan) (IngestJoined, err
 	if err != nil {
 		return IngestJoined{}, err
 	}
-	by, ok := described.RawResponse.GetWorkflowExecutionInfo().GetMemo().GetFields()["startedBy"]
-	return IngestJoined{Started: ok && strings.Contains(string(by.GetData()), startedBy)}, nil
+	payload, ok := described.RawResponse.GetWorkflowExecutionInfo().GetMemo().GetFields()["startedBy"]
+	if !ok {
+		return IngestJoined{}, nil
+	}
+	var by string
+	err = i.Converter.FromPayload(payload, &by)
+	return IngestJoined{Started: by == startedBy}, err
 }
 
 // enqueued is the checkpoint of Enqueue: messages below Sent are on the queue.

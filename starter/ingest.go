@@ -52,7 +52,7 @@ func (r ingestRunCmd) Run(a *app) error {
 	}
 	run, err := a.start(launch{
 		workflowType: workflows.TypeIngest, id: id, input: input,
-		options: client.StartWorkflowOptions{StaticSummary: "Ingests s3://" + r.Bucket + "/" + r.Prefix},
+		options: client.StartWorkflowOptions{StaticSummary: ingestSummary(input)},
 	})
 	if err != nil {
 		return err
@@ -75,6 +75,15 @@ func (r ingestRunCmd) Run(a *app) error {
 		return failed("%d of %d records are missing; see s3://%s/%s", result.Missing, result.Records, result.Report.Bucket, result.Report.Key)
 	}
 	return nil
+}
+
+// ingestSummary is the run's line in the Web UI.
+func ingestSummary(input json.RawMessage) string {
+	var in struct{ Bucket, Prefix string }
+	if json.Unmarshal(input, &in) != nil {
+		return "" // Ingest itself says what is wrong with the document
+	}
+	return "Ingests s3://" + in.Bucket + "/" + in.Prefix
 }
 
 type ingestStatusCmd struct {

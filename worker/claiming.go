@@ -1,21 +1,14 @@
 package main
 
-import (
-	"sluice/activities"
-	"sluice/internal/connect"
-)
+import "sluice/activities"
 
 // newClaiming makes the activities that claim tasks from Azure queues, speak to
 // the task service, and send to queues.
-func newClaiming(c config, made *clients) ([]activities.System, error) {
-	converter, err := connect.DataConverter(c.Config)
-	if err != nil {
-		return nil, err
-	}
+func newClaiming(c config, made *clients) []activities.System {
 	tasks := &activities.TaskService{HTTP: activities.NewServiceHTTP(), Origin: c.TaskServiceURL, Token: c.TaskServiceToken}
 	return []activities.System{
 		&activities.AzureQueue{Service: made.azure},
-		&activities.Claimer{Temporal: made.temporal, Queues: made.azure, Service: tasks, Converter: converter},
+		&activities.Claimer{Temporal: made.temporal, Queues: made.azure, Service: tasks, Converter: made.converter},
 		&activities.Tasks{Temporal: made.temporal, Service: tasks},
-	}, nil
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.uber.org/zap"
 
 	"sluice/internal/connect"
@@ -17,6 +18,7 @@ import (
 // clients are the connections to the outside, made once.
 type clients struct {
 	temporal  client.Client
+	converter converter.DataConverter // temporal's
 	namespace string
 	aws       aws.Config
 	s3        *s3.Client
@@ -42,6 +44,7 @@ func dial(ctx context.Context, c config, metrics client.MetricsHandler, logger *
 		return nil, err
 	}
 	options.MetricsHandler = metrics
+	made.converter = options.DataConverter
 	made.namespace = namespaceOf(options)
 	made.temporal, err = connect.Dial(ctx, options)
 	return made, err

@@ -55,11 +55,7 @@ func newService(c config, made *clients, metrics client.MetricsHandler, logger *
 func (s *service) systems(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) ([]activities.System, error) {
 	db := s.newDynamoDB(c, made, metrics, logger)
 	store := &activities.S3{API: made.s3}
-	claiming, err := newClaiming(c, made)
-	if err != nil {
-		return nil, err
-	}
-	return append(claiming,
+	return append(newClaiming(c, made),
 		db,
 		&activities.Children{Temporal: made.temporal},
 		&activities.Requests{Temporal: made.temporal},
@@ -71,7 +67,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		&activities.SQS{Client: made.sqs},
 		activities.NewHTTP(c.HTTPAllow, httpCredentials(os.Environ())),
 		&activities.Ingest{
-			Temporal: made.temporal, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,
+			Temporal: made.temporal, Converter: made.converter, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,
 			Kinesis: kinesis.NewFromConfig(made.aws), DynamoDB: db, Azure: made.azure,
 		},
 	), nil

@@ -62,7 +62,7 @@ type IngestStatus struct {
 // counter if this run started it, and closes the workflow as Canceled; messages
 // still on the queue stay there.
 //
-// History: about 60 events, and 20 for every further generation, whatever the
+// History: about 70 events, and 20 for every further generation, whatever the
 // number of objects and records.
 func Ingest(ctx workflow.Context, raw json.RawMessage) (*IngestResult, error) {
 	in := defaultIngestInput()

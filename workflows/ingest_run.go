@@ -136,7 +136,7 @@ func (r *ingestRun) settle(ctx workflow.Context) error {
 		StaticSummary:         "Decides that the last record of " + r.plan.Workflow + " has landed",
 	}
 	return workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), TypeQuiescence,
-		r.in.quiescenceInput(1, deadline)).Get(ctx, nil)
+		r.in.quiescenceInput(deadline)).Get(ctx, nil)
 }
 
 // compare reads what was delivered and compares it by record id.
