@@ -162,12 +162,13 @@ func (p *objectPut) run(ctx context.Context) error {
 	if err != nil || p.call.refusal() != nil {
 		p.stream.giveUp(p.call, WorkerIsStopping(alive))
 	}
+	interrupted := Interrupted(alive, "Kinesis.PutObject", p.clean())
 	stop()
-	return p.end(ctx, alive, err)
+	return p.end(ctx, interrupted, err)
 }
 
 // end is the attempt's own end: its error with what is still owed.
-func (p *objectPut) end(ctx, alive context.Context, err error) error {
+func (p *objectPut) end(ctx context.Context, interrupted, err error) error {
 	if refusal := p.call.refusal(); refusal != nil {
 		return deniedError(p.input.stream(), *refusal, p.clean())
 	}
@@ -176,7 +177,7 @@ func (p *objectPut) end(ctx, alive context.Context, err error) error {
 	}
 	clean := p.clean()
 	_ = p.k.recorder(ctx)(context.WithoutCancel(ctx), clean) // what isn't recorded comes in the error
-	if interrupted := Interrupted(alive, "Kinesis.PutObject", clean); interrupted != nil {
+	if interrupted != nil {
 		return interrupted
 	}
 	var format *objectrecords.FormatError

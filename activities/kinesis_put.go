@@ -108,8 +108,7 @@ func (k *Kinesis) put(ctx context.Context, to Destination, records []recordbatch
 	if err == nil {
 		err = k.writeLetters(alive, to, call)
 	}
-	stop()
-	return call, k.endPut(ctx, alive, s, to, call, state.Reserved, err)
+	return call, k.endPut(ctx, alive, stop, s, to, call, state.Reserved, err)
 }
 
 // putAll queues the records of a call that are not settled and waits for the end
@@ -170,11 +169,13 @@ func (k *Kinesis) Send(ctx context.Context, to Destination, records []recordbatc
 
 // endPut turns the end of a put into the activity's: its own error, or that it
 // was interrupted, with what is still owed as the checkpoint.
-func (k *Kinesis) endPut(ctx, alive context.Context, s *stream, to Destination, call *putCall, reserved int64, err error) error {
+func (k *Kinesis) endPut(ctx, alive context.Context, stop func(), s *stream, to Destination, call *putCall, reserved int64, err error) error {
 	if err != nil || call.refusal() != nil {
 		s.giveUp(call, WorkerIsStopping(alive))
 	}
 	clean := call.state(max(reserved, call.unsure()))
+	interrupted := Interrupted(alive, "Kinesis.PutRecords", clean)
+	stop()
 	switch {
 	case call.refusal() != nil:
 		return deniedError(to.stream(), *call.refusal(), clean)
@@ -182,7 +183,7 @@ func (k *Kinesis) endPut(ctx, alive context.Context, s *stream, to Destination, 
 		return nil
 	}
 	activity.RecordHeartbeat(ctx, clean)
-	if interrupted := Interrupted(alive, "Kinesis.PutRecords", clean); interrupted != nil {
+	if interrupted != nil {
 		return interrupted
 	}
 	return err
