@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -126,23 +125,22 @@ func (t throughputSetCmd) Run(a *app) error {
 // manyBudgets chooses one budget or all.
 type manyBudgets struct {
 	Resource string `arg:"" optional:"" help:"The budget, such as dynamodb/eu-west-1/orders/read."`
-	All      bool   `help:"All budgets in use, and the control planes."`
+	All      bool   `help:"All budgets in use, of SLUICE_THROUGHPUT_SCOPE where it is set, and the control planes."`
 	Scope    string `hidden:"" env:"SLUICE_THROUGHPUT_SCOPE"`
 }
 
-// chosen are the resources meant. All includes the control planes of every place
-// that has a budget, and of the region at hand.
-func (m manyBudgets) chosen(a *app) ([]string, error) {
-	if m.All == (m.Resource != "") {
-		return nil, usage("name one budget, or give --all")
-	}
-	if !m.All {
-		resource, err := resourceNamed(m.Resource)
-		return []string{resource}, err
-	}
-	resources, err := a.budgets()
+// everything is all budgets in use, of the scope at hand where there is one, and
+// the control planes of their places and of the region at hand.
+func (m manyBudgets) everything(a *app) ([]string, error) {
+	running, err := a.budgets()
 	if err != nil {
 		return nil, err
+	}
+	var resources []string
+	for _, resource := range running {
+		if m.Scope == "" || strings.HasPrefix(resource, "dynamodb/"+m.Scope+"/") {
+			resources = append(resources, resource)
+		}
 	}
 	config, err := connect.AWS(a.ctx)
 	if err != nil {
@@ -160,10 +158,7 @@ func (m manyBudgets) chosen(a *app) ([]string, error) {
 	for _, place := range places {
 		resources = append(resources, throughput.ControlPlane(place, throughput.Read).String(), throughput.ControlPlane(place, throughput.Write).String())
 	}
-	slices.SortFunc(resources, func(x, y string) int {
-		// Control planes last: without them nothing can be looked up.
-		return cmp.Or(cmp.Compare(strings.Count(x, "/_control/"), strings.Count(y, "/_control/")), cmp.Compare(x, y))
-	})
+	slices.Sort(resources)
 	return slices.Compact(resources), nil
 }
 
@@ -181,29 +176,45 @@ type throughputUnpauseCmd struct{ manyBudgets }
 
 func (t throughputUnpauseCmd) Run(a *app) error { return t.send(a, workflows.UpdateUnpause) }
 
-// send sends an update to the chosen budgets, and prints the status of the one or
-// a list.
+// send tells one budget by update, and prints its status, or all by signal, which
+// also reaches those whose workers are away, and prints their names.
 func (m manyBudgets) send(a *app, name string, given ...field) error {
-	resources, err := m.chosen(a)
-	if err != nil {
-		return err
+	if m.All == (m.Resource != "") {
+		return usage("name one budget, or give --all")
 	}
 	input, err := overlay(json.RawMessage("{}"), given)
 	if err != nil {
 		return err
 	}
 	if !m.All {
-		return a.printOwnerUpdate(resources[0], name, input)
-	}
-	answers := []json.RawMessage{}
-	for _, resource := range resources {
-		answer, err := a.updateOwner(resource, name, input)
+		resource, err := resourceNamed(m.Resource)
 		if err != nil {
 			return err
 		}
-		answers = append(answers, answer)
+		return a.printOwnerUpdate(resource, name, input)
 	}
-	return a.result(answers)
+	resources, err := m.everything(a)
+	if err != nil {
+		return err
+	}
+	for _, resource := range resources {
+		if err := a.signalOwner(resource, name, input); err != nil {
+			return err
+		}
+	}
+	return a.result(map[string]any{"signal": name, "resources": resources})
+}
+
+// signalOwner signals the owner of a budget, and starts it where none runs.
+func (a *app) signalOwner(resource, name string, input json.RawMessage) error {
+	c, err := a.temporal()
+	if err != nil {
+		return err
+	}
+	a.printCLI(signalCommand(workflows.ThroughputID(resource), name, input))
+	options, start := workflows.ThroughputOwners{Client: c, TaskQueue: a.cli.TaskQueue}.Options(resource)
+	_, err = c.SignalWithStartWorkflow(a.ctx, options.ID, name, input, options, workflows.TypeThroughput, start)
+	return err
 }
 
 func (a *app) printOwnerUpdate(resource, name string, input json.RawMessage) error {

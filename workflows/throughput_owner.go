@@ -18,15 +18,21 @@ type ThroughputOwners struct {
 	TaskQueue string // of the owners that are started on demand
 }
 
-// Start is how the owner of a resource is started, where none runs.
-func (o ThroughputOwners) Start(resource string) client.WithStartWorkflowOperation {
-	return o.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+// Options are how the owner of a resource is started, and its input.
+func (o ThroughputOwners) Options(resource string) (options client.StartWorkflowOptions, input any) {
+	return client.StartWorkflowOptions{
 		ID:                       ThroughputID(resource),
 		TaskQueue:                o.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            "capacity of " + resource,
 		StaticDetails:            "Shares the capacity of this table or index among all workers. It ends by itself when nobody has used it for ten minutes.",
-	}, TypeThroughput, map[string]string{"resource": resource})
+	}, map[string]string{"resource": resource}
+}
+
+// Start is the operation that starts an owner where none runs.
+func (o ThroughputOwners) Start(resource string) client.WithStartWorkflowOperation {
+	options, input := o.Options(resource)
+	return o.Client.NewWithStartWorkflowOperation(options, TypeThroughput, input)
 }
 
 // Lease asks the owner of a resource for a share, and starts it where none runs.

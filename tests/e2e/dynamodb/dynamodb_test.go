@@ -125,9 +125,14 @@ func table(t *testing.T, s *harness.Stack, read, write int64, indexes ...types.G
 	return name
 }
 
+// budget names one of the test's own scope.
+func budget(s *harness.Stack, table, direction string) string {
+	return "dynamodb/" + s.TaskQueue + "/us-east-1/" + table + "/" + direction
+}
+
 // status asks the owner of a budget.
 func status(ctx context.Context, s *harness.Stack, table, direction string) (st throughput.Status, err error) {
-	value, err := s.Client.QueryWorkflow(ctx, "throughput/dynamodb/us-east-1/"+table+"/"+direction, "", "status")
+	value, err := s.Client.QueryWorkflow(ctx, "throughput/"+budget(s, table, direction), "", "status")
 	if err != nil {
 		return st, err
 	}
@@ -156,4 +161,151 @@ func TestDynamoDBPutsAndGets(t *testing.T) {
 	require.Equal(t, throughput.Units(49), st.Effective)
 	require.Len(t, st.Leases, 1)
 	require.Equal(t, throughput.Units(49), st.Leases[0].UnitsPerSecond)
+}
+
+func TestDynamoDBFromTheStarter(t *testing.T) {
+	s := harness.Start(t)
+	name := table(t, s, 50, 50)
+	s.StartWorker()
+
+	s.Starter("dynamodb", "put-item", "--wait", "--priority", "1",
+		"--cli-input-json", `{"TableName":"`+name+`","Item":{"id":{"S":"1"},"note":{"M":{"$from":{"S":"not an expression"}}}}}`).OK(t)
+	got := s.Starter("dynamodb", "GetItem", "--wait", "--cli-input-json", `{"TableName":"`+name+`","Key":{"id":{"S":"1"}}}`).OK(t)
+	require.Contains(t, got.Stdout, "not an expression")
+
+	missing := s.Starter("dynamodb", "get-item", "--wait", "--cli-input-json", `{"TableName":"no-such-table","Key":{"id":{"S":"1"}}}`).Exits(t, 1)
+	require.Contains(t, missing.Stderr, "NotFound")
+	s.Starter("dynamodb", "drop-everything", "--cli-input-json", `{}`).Exits(t, 2)
+
+	budget := budget(s, name, "write")
+	listed := s.Starter("throughput", "list").OK(t)
+	require.Contains(t, listed.Stdout, budget)
+
+	set := s.Starter("throughput", "set", budget, "--units-per-second", "20").OK(t)
+	var st throughput.Status
+	require.NoError(t, json.Unmarshal([]byte(set.Stdout), &st))
+	require.Equal(t, throughput.Units(19.6), st.Effective)
+	require.True(t, st.SetByHand)
+	s.Starter("throughput", "set", budget, "--units-per-second", "0").OK(t)
+
+	s.Starter("throughput", "pause", budget, "--reason", "maintenance").OK(t)
+	shown := s.Starter("throughput", "status", budget).Exits(t, 3)
+	require.Contains(t, shown.Stdout, `"reason": "maintenance"`)
+	described := s.Temporal("workflow", "list", "--query", `SluiceState="PAUSED" AND SluiceTarget="`+name+`"`).OK(t)
+	require.Contains(t, described.Stdout, "throughput/")
+	s.Starter("throughput", "unpause", budget).OK(t)
+
+	s.Temporal("workflow", "update", "execute", "--workflow-id", "throughput/"+budget, "--name", "set", "--input", `{"utilisation":1}`).Exits(t, 1)
+	s.Temporal("workflow", "signal", "--workflow-id", "throughput/"+budget, "--name", "pause", "--input", `{"for":"1s"}`).OK(t)
+	s.Temporal("workflow", "signal", "--workflow-id", "throughput/"+budget, "--name", "pause", "--input", `{"for":1}`).OK(t)
+	harness.Await(t, "the pause has passed", func(ctx context.Context) error {
+		st, err := status(ctx, s, name, "write")
+		if err == nil && st.Paused {
+			err = errors.New("still paused")
+		}
+		return err
+	})
+	s.Record("throughput/"+budget, "Throughput", "leased-set-paused")
+
+	all := s.Starter("throughput", "pause", "--all", "--for", "2s").OK(t)
+	require.Contains(t, all.Stdout, "/us-east-1/_control/write")
+	s.Starter("throughput", "unpause", "--all").OK(t)
+}
+
+// A put whose answer is lost may be repeated; an update whose answer is lost may
+// not, and is told to be in doubt.
+func TestWritesInDoubt(t *testing.T) {
+	s := harness.Start(t)
+	name := table(t, s, 100, 100)
+	s.StartWorker()
+	call := caller(t, s)
+
+	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "PutItem", Target: name, From: 1, Count: 1, Drop: "answer"})
+	outputs(t, call("PutItem", 0, `{"TableName":"`+name+`","Item":{"id":{"S":"put"}}}`))
+
+	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "UpdateItem", Target: name, From: 1, Count: 1, Drop: "answer"})
+	update := `{"TableName":"` + name + `","Key":{"id":{"S":"n"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}`
+	err := call("UpdateItem", 0, update).Get(t.Context(), nil)
+	var application *temporal.ApplicationError
+	require.ErrorAs(t, err, &application)
+	require.Equal(t, "Ambiguous", application.Type())
+	got, err := s.DynamoDB.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "n"}}})
+	require.NoError(t, err)
+	require.Equal(t, &types.AttributeValueMemberN{Value: "1"}, got.Item["n"], "sent once")
+
+	outputs(t, call("UpdateItem", 0, update)) // without a fault
+}
+
+// A worker that dies between the call and its answer leaves the mark, and the next
+// one does not send again.
+func TestAWorkerThatDiesWhileWritingLeavesItInDoubt(t *testing.T) {
+	s := harness.Start(t)
+	name := table(t, s, 100, 100)
+	first := s.StartWorker()
+	call := caller(t, s)
+	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "UpdateItem", Target: name, From: 1, Count: 1, Latency: "8s"})
+	run := call("UpdateItem", 0, `{"TableName":"`+name+`","Key":{"id":{"S":"n"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}`)
+	harness.Await(t, "the update is under way", func(context.Context) error {
+		if s.Guard.Counters(t).Sum(harness.DynamoDB, "UpdateItem", name).Calls == 0 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	first.Kill()
+	s.StartWorker()
+	var application *temporal.ApplicationError
+	require.ErrorAs(t, run.Get(t.Context(), nil), &application)
+	require.Equal(t, "Ambiguous", application.Type())
+	require.EqualValues(t, 1, s.Guard.Counters(t).Sum(harness.DynamoDB, "UpdateItem", name).Calls)
+}
+
+func TestTransactionsAreRepeatedUnderOneToken(t *testing.T) {
+	s := harness.Start(t)
+	name := table(t, s, 100, 100)
+	s.StartWorker()
+	call := caller(t, s)
+	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "TransactWriteItems", From: 1, Count: 1, Drop: "answer"})
+	outputs(t, call("TransactWriteItems", 0, `{"TransactItems":[{"Update":{"TableName":"`+name+`","Key":{"id":{"S":"n"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}}]}`))
+	got, err := s.DynamoDB.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "n"}}})
+	require.NoError(t, err)
+	require.Equal(t, &types.AttributeValueMemberN{Value: "1"}, got.Item["n"], "applied once")
+}
+
+// The whole fleet stays within the table: four workers, eight workflows, one
+// worker killed on the way (a fifth of the case's calls, so that it is short).
+func TestCaseD06FourWorkersShareOneBudget(t *testing.T) {
+	s := harness.Start(t)
+	const writes, workflows, each = 20, 8, 50
+	name := table(t, s, writes, writes)
+	var workers []*harness.Worker
+	for range 4 {
+		workers = append(workers, s.StartWorker())
+	}
+	call := caller(t, s)
+	began := time.Now()
+	var runs []client.WorkflowRun
+	for i := range workflows {
+		var puts []string
+		for n := range each {
+			puts = append(puts, fmt.Sprintf(`{"TableName":"%s","Item":{"id":{"S":"%d-%d"}}}`, name, i, n))
+		}
+		runs = append(runs, call("PutItem", 0, puts...))
+	}
+	harness.Await(t, "a third is written", func(context.Context) error {
+		if n := s.Guard.Counters(t).Sum(harness.DynamoDB, "PutItem", name).Calls; n < workflows*each/3 {
+			return fmt.Errorf("%d", n)
+		}
+		return nil
+	})
+	workers[0].Kill()
+	for _, run := range runs {
+		outputs(t, run)
+	}
+	took := time.Since(began)
+	c := s.Guard.Counters(t).Sum(harness.DynamoDB, "PutItem", name)
+	t.Logf("%d calls, %d throttled, %.1f units/s over %.1f s", c.Calls, c.Throttled, c.Consumed/took.Seconds(), took.Seconds())
+	require.LessOrEqual(t, c.Consumed/took.Seconds(), float64(writes), "never more than the table has")
+	require.LessOrEqual(t, c.Throttled, 1+c.Calls/100, "and hardly ever throttled")
+	require.Less(t, took, 90*time.Second, "but not much slower either")
+	s.Record("throughput/"+budget(s, name, "write"), "Throughput", "four-workers-one-killed")
 }
