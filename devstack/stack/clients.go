@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -41,6 +42,9 @@ func EnvironmentClients(ctx context.Context) (*Clients, error) {
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(awshttp.NewBuildableClient()))
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Region == "" {
+		return nil, errors.New("no AWS_REGION: which endpoints? For the stack of this clone, `. .devstack/env` first")
 	}
 	return newClients(cfg, os.Getenv)
 }
