@@ -92,7 +92,7 @@ func (q *Quiescence) Watch(ctx context.Context, in WatchInput) (WatchReport, err
 	w.beat = func() { activity.RecordHeartbeat(ctx, w.snapshot()) }
 	w.metrics = activity.GetMetricsHandler(ctx)
 	w.publish()
-	alive, stop := KeepAlive(ctx, beatEvery(in.Rule), func() any { return w.snapshot() })
+	alive, stop := KeepAlive(ctx, BeatEvery(in.Rule), func() any { return w.snapshot() })
 	defer stop()
 	report, err := w.run(alive)
 	if interrupted := Interrupted(alive, WatchQuiescence, w.snapshot()); err != nil && interrupted != nil {
@@ -101,8 +101,8 @@ func (q *Quiescence) Watch(ctx context.Context, in WatchInput) (WatchReport, err
 	return report, err
 }
 
-// beatEvery is the heartbeat interval: a watch that polls often hears of a
-// cancellation as often.
-func beatEvery(rule quiescence.Rule) time.Duration {
+// BeatEvery is the heartbeat interval of Watch: a watch that polls often hears of a
+// cancellation as often, and is missed as soon.
+func BeatEvery(rule quiescence.Rule) time.Duration {
 	return min(max(rule.Delay.After(0), time.Second), WaitingHeartbeat)
 }

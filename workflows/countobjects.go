@@ -18,6 +18,10 @@ const (
 	countStopped  = "STOPPED"
 )
 
+// lostCounter is after how long without a heartbeat, which comes every two seconds,
+// another worker takes over.
+const lostCounter = 12 * time.Second
+
 // CountObjects counts the objects that S3 event notifications on an SQS queue
 // announce, exactly, in items of a DynamoDB table (activities.S3Events). Input:
 // CountInput. ID: CountID. It ends only when told to, with its status.
@@ -84,6 +88,7 @@ func (m *monitor) count(ctx workflow.Context) error {
 		return nil
 	}
 	options := activities.WaitOptions()
+	options.HeartbeatTimeout = lostCounter
 	options.Summary = "counts the events of " + queueOf(m.in.QueueURL)
 	counting, cancel := workflow.WithCancel(workflow.WithActivityOptions(ctx, options))
 	m.interrupt = cancel

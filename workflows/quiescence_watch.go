@@ -3,12 +3,17 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
 )
+
+// shortestBeat keeps a watch that polls often from being given up for lost when a
+// worker is slow for a moment.
+const shortestBeat = 4 * time.Second
 
 // poll has the polling activity watch until it reports, or until a message
 // interrupts it: then it hands back its state, which is the report.
@@ -18,6 +23,7 @@ func (o *observer) poll(ctx workflow.Context) (activities.WatchReport, error) {
 	}
 	options := activities.WaitOptions()
 	options.Summary = fmt.Sprintf("watches %s", o.in.Source.Target())
+	options.HeartbeatTimeout = 3 * max(activities.BeatEvery(o.rule), shortestBeat)
 	watching, cancel := workflow.WithCancel(workflow.WithActivityOptions(ctx, options))
 	o.interrupt = cancel
 	defer func() { o.interrupt = nil }()

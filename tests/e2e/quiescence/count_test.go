@@ -104,6 +104,7 @@ func joined(rs []string) string {
 
 // S3 announces what it stores to the queue; the count is that of the objects.
 func TestCountsWhatS3Announces(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
 	landing, url, counts := bucket(t, s), queue(t, s, nil), table(t, s)
@@ -141,6 +142,7 @@ type countStatus struct {
 // Duplicates, reordered events, wrappings, test events and unreadable messages in
 // one queue; the table's counters come out exact and unreadable ones are redriven.
 func TestCountsExactly(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
 	counts, dead := table(t, s), queue(t, s, nil)

@@ -51,6 +51,7 @@ func queue(t *testing.T, s *harness.Stack, attributes map[string]string) string 
 }
 
 func TestSources(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
 	const rule = `"repeats":2,"delay":{"base":"300ms"}`
