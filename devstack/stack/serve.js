@@ -2,12 +2,12 @@
 // alone (kinesalite's own command line listens on every address), and says
 // where: "listening 127.0.0.1:PORT". Options are the emulator's own, as JSON.
 //
-//   NODE_PATH=node_modules node -e "$(cat serve.js)" dynalite '{"createTableMs":0}'
+//   NODE_PATH=node_modules node serve.js dynalite '{"createTableMs":0}'
 'use strict'
 
-const [name, options] = process.argv.slice(1)
+const [name, options] = process.argv.slice(2)
 if (!['dynalite', 'kinesalite'].includes(name)) {
-  console.error('usage: node -e SCRIPT dynalite|kinesalite [JSON options]')
+  console.error('usage: node serve.js dynalite|kinesalite [JSON options]')
   process.exit(2)
 }
 const server = require(name)(JSON.parse(options || '{}'))
