@@ -43,6 +43,7 @@ func Request(ctx workflow.Context, raw json.RawMessage) (*RequestResult, error) 
 		return nil, err
 	}
 	for {
+		r.caughtUp = false
 		r.catchUp(ctx)
 		if err := r.act(ctx); err != nil {
 			return nil, err
@@ -80,6 +81,7 @@ type request struct {
 
 	signals      requestSignals
 	acted        int       // gate.Changes that act has acted on
+	caughtUp     bool      // by an update's handler, so that the main line has to look what to do
 	answerBy     time.Time // when the suspend that waits for an answer gets it
 	finishedAt   time.Time
 	canceledSeen bool
@@ -179,7 +181,7 @@ func (r *request) settle(now time.Time) {
 
 // dirty reports that there is something to catch up with.
 func (r *request) dirty(ctx workflow.Context) bool {
-	if r.acted != r.gate.Changes || r.signals.pending() || (r.canceled() && !r.canceledSeen) || r.wake.fired() {
+	if r.caughtUp || r.acted != r.gate.Changes || r.signals.pending() || (r.canceled() && !r.canceledSeen) || r.wake.fired() {
 		return true
 	}
 	for _, t := range r.tries {

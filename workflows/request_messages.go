@@ -120,6 +120,7 @@ func handle[M message, A any](ctx workflow.Context, r *request, name, descriptio
 			m, err := read(raw)
 			if err == nil {
 				r.catchUp(ctx)
+				r.caughtUp = true
 				err = refused(name, r.id, m.apply(&r.gate, workflow.Now(ctx)))
 			}
 			if err != nil {
