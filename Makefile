@@ -73,3 +73,7 @@ record: tools build ## Record histories of scenarios that have none yet
 .PHONY: help
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: soak
+soak: tools build ## Kill 200 workers and 20 servers during the main job
+	SLUICE_SOAK_KILLS=200 go test -v -count 1 -timeout 120m ./tests/faults/ingest
