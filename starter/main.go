@@ -30,6 +30,8 @@ type cli struct {
 	Request     requestCmd     `cmd:"" help:"Requests: chains of jobs that can be suspended and resumed."`
 	Resumer     resumerCmd     `cmd:"" help:"Resume suspended requests, once or every so often."`
 	Dynamodb    dynamodbCmd    `cmd:"" help:"Run one DynamoDB operation within its table's budget."`
+	Kinesis     kinesisCmd     `cmd:"" help:"Put records, or those of an object, to a stream."`
+	Producer    producerCmd    `cmd:"" help:"The durable buffer in front of a stream."`
 	Throughput  throughputCmd  `cmd:"" help:"Budgets of tables and indexes: see, set, pause."`
 	History     historyCmd     `cmd:"" help:"Export histories for replay tests."`
 	CodecServer codecServerCmd `cmd:"" help:"Serve the decoding of encrypted payloads to the Web UI."`

@@ -47,7 +47,7 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer cancel()
 	var r report
-	for _, part := range []func(context.Context, *report) error{speeds, order, objectMemory, shardLimits, history} {
+	for _, part := range []func(context.Context, *report) error{history, shardLimits, objectMemory, speeds, order} {
 		if err := part(ctx, &r); err != nil {
 			log.Fatal(err)
 		}
