@@ -66,6 +66,10 @@ test: tools build check ## Run every test, those against the dev stack included
 demo: tools build ## Run the main job on real data, from nothing to its end (KEEP=1 leaves it up)
 	@$(BIN)/devstack demo $(if $(KEEP),--keep)
 
+.PHONY: bench-requests
+bench-requests: tools build ## Measure requests; the last line is JSON
+	@go run ./tests/bench/requests
+
 .PHONY: record
 record: tools build ## Record histories of scenarios that have none yet
 	SLUICE_RECORD=1 go test $(TESTFLAGS) -p 1 -timeout 20m -count 1 ./tests/...

@@ -29,9 +29,15 @@ func main() {
 		log.Fatal(err)
 	}
 	defer c.Close()
+	throttle := 200 * time.Millisecond
+	if text := os.Getenv("TEST_JOBS_HEARTBEAT"); text != "" {
+		if throttle, err = time.ParseDuration(text); err != nil {
+			log.Fatal(err)
+		}
+	}
 	w := worker.New(c, os.Getenv("SLUICE_TASK_QUEUE"), worker.Options{
 		WorkerStopTimeout:            10 * time.Second,
-		MaxHeartbeatThrottleInterval: 200 * time.Millisecond,
+		MaxHeartbeatThrottleInterval: throttle,
 	})
 	jobs := &testjobs.Jobs{Log: os.Getenv("TEST_JOBS_LOG")}
 	jobs.Register(w)

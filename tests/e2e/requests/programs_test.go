@@ -140,7 +140,7 @@ func TestCaseR01TwoResumersResumeEachOnce(t *testing.T) {
 	for id := range ids {
 		abandoned = id
 	}
-	p.Starter("request", "claim", abandoned, "--holder", "killed", "--lease", "5s").OK(t)
+	p.Starter("request", "claim", abandoned, "--holder", "killed", "--lease", "45s").OK(t)
 	p.Starter("request", "claim", abandoned, "--holder", "other").Exits(t, 1)
 	harness.Await(t, "all are seen suspended", visible(p, clause+` AND SluiceState="SUSPENDED"`, 7))
 
@@ -168,7 +168,9 @@ func TestCaseR01TwoResumersResumeEachOnce(t *testing.T) {
 	}
 	require.Equal(t, jobchain.Suspended, p.status(p.c.GetWorkflow(t.Context(), abandoned, "")).State)
 	require.Nil(t, p.status(p.c.GetWorkflow(t.Context(), waits, "")).Claim, "the claim was given back")
-	time.Sleep(5 * time.Second) // the lease of the killed one is over
+	p.await(p.c.GetWorkflow(t.Context(), abandoned, ""), "the lease of the killed one is over", func(s *workflows.RequestStatus) bool {
+		return s.Claim == nil || time.Now().After(s.Claim.ExpiresAt)
+	})
 	last := p.Starter("resumer", "once", "--filter", clause, "--id", p.Name("resume")).Exits(t, 1)
 	require.Contains(t, last.Stdout, abandoned)
 	p.Starter("request", "stop", "--query", clause).OK(t)
