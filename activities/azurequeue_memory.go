@@ -10,8 +10,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// pollMemory is the heartbeat of the polling activity: all that a repeat needs.
-type pollMemory struct {
+// PollMemory is the heartbeat of the polling activity: all that a repeat needs,
+// and what the starter adds to a claimer's status.
+type PollMemory struct {
 	Tasks    []OpenTask   `json:"tasks,omitempty"`
 	Lost     []LostTask   `json:"lost,omitempty"`
 	Poisoned int64        `json:"poisoned,omitempty"`
@@ -21,10 +22,10 @@ type pollMemory struct {
 }
 
 // memory takes a picture of the state, for a heartbeat or a report.
-func (p *poller) memory() pollMemory {
+func (p *poller) memory() PollMemory {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := pollMemory{
+	m := PollMemory{
 		Tasks:    append([]OpenTask(nil), p.tasks...),
 		Lost:     append([]LostTask(nil), p.news.lost...),
 		Poisoned: p.news.poisoned,
@@ -47,7 +48,7 @@ func (p *poller) restore(ctx context.Context) error {
 	owed := p.in.Carry.Owed
 	p.tasks = p.in.Carry.Unsure
 	if activity.HasHeartbeatDetails(ctx) {
-		var m pollMemory
+		var m PollMemory
 		if err := activity.GetHeartbeatDetails(ctx, &m); err != nil {
 			return err
 		}

@@ -110,6 +110,7 @@ func (c *Claimer) Poll(ctx context.Context, in PollInput) (PollReport, error) {
 		if control, err := p.ask(ctx, false); err != nil {
 			p.log.Warn("claimer cannot ask its workflow", "error", err)
 		} else {
+			p.believe(control.Early)
 			if p.due(control) {
 				return p.finish(ctx), nil
 			}
@@ -245,6 +246,13 @@ func (p *poller) ask(ctx context.Context, tasks bool) (control ClaimControl, err
 	}
 	err = value.Get(&control)
 	return control, err
+}
+
+// believe takes a task's word that it ended as proof that it had started.
+func (p *poller) believe(early []string) {
+	for _, id := range early {
+		p.makeSure(id)
+	}
 }
 
 // due tells whether to end the activity and report.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -267,10 +268,9 @@ func (p *poller) startedBefore(ctx context.Context, c *candidate) (startState, e
 	if err != nil {
 		return startUnsure, errors.New(Redact(err.Error()))
 	}
-	for _, t := range control.Tasks {
-		if t.ID() == id {
-			return startOther, nil
-		}
+	counted := slices.Contains(control.Recent, id) || slices.ContainsFunc(control.Tasks, func(t StartedTask) bool { return t.ID() == id })
+	if counted {
+		return startOther, nil
 	}
 	return startDone, nil
 }

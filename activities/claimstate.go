@@ -224,6 +224,7 @@ type ClaimControl struct {
 	Early    []string      `json:"early,omitempty"` // IDs of tasks that finished before they were reported
 	Rollover bool          `json:"rollover"`        // the history is long: report, so that it can be cut
 	Tasks    []StartedTask `json:"tasks,omitempty"`
+	Recent   []string      `json:"recent,omitempty"` // with Tasks: IDs of the last that finished
 }
 
 // States of a claimer.

@@ -26,6 +26,7 @@ type cli struct {
 	Setup       setupCmd       `cmd:"" help:"Register the search attributes; safe to repeat."`
 	Quiescence  quiescenceCmd  `cmd:"" help:"Watch until nothing new comes, then act."`
 	Count       countCmd       `cmd:"" help:"Count the objects that S3 announces."`
+	Claim       claimCmd       `cmd:"" help:"Claim tasks from Azure queues and run them."`
 	Ingest      ingestCmd      `cmd:"" help:"The main job: objects to Kinesis, counted and compared."`
 	Request     requestCmd     `cmd:"" help:"Requests: chains of jobs that can be suspended and resumed."`
 	Resumer     resumerCmd     `cmd:"" help:"Resume suspended requests, once or every so often."`

@@ -109,7 +109,7 @@ func (c *claimer) poll(ctx workflow.Context) error {
 	}).Get(ctx, &report)
 	if err == nil {
 		c.failed = ""
-		c.state.report(report, workflow.Now(ctx))
+		c.state.report(report)
 		return nil
 	}
 	c.failed = err.Error()
@@ -159,7 +159,7 @@ func (c *claimer) end(ctx workflow.Context) (*ClaimTasksStatus, error) {
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return nil, err
 	}
-	c.drainSignals(ctx)
+	c.state.Early = nil // all that was started has been reported and has ended
 	if err := c.show(ctx); err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (c *claimer) finished(ctx workflow.Context, raw json.RawMessage) {
 	if told.FirstRunID != "" && told.FirstRunID != c.ref.FirstRunID {
 		return
 	}
-	c.state.finish(activities.TaskID(told.TaskID, told.RunID), told.State != activities.OutcomeCompleted, workflow.Now(ctx))
+	c.state.finish(activities.TaskID(told.TaskID, told.RunID), told.State != activities.OutcomeCompleted)
 }
 
 // claimCapacity is the input of the update capacity.

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type claimState struct {
 	Excused  int64                    `json:"excused"`
 	Running  []activities.StartedTask `json:"running,omitempty"` // reported and not finished, oldest first
 	Early    []earlyTask              `json:"early,omitempty"`   // finished before they were reported
+	Recent   []string                 `json:"recent,omitempty"`  // the last that finished, whose word may come twice
 	Queues   []activities.QueueState  `json:"queues,omitempty"`
 	Carry    activities.PollCarry     `json:"carry"`
 	Canceled bool                     `json:"canceled,omitempty"`
@@ -29,14 +31,13 @@ type claimState struct {
 // earlyTask is a task that told its end before the polling activity told its
 // start.
 type earlyTask struct {
-	ID     string    `json:"id"`
-	Failed bool      `json:"failed"`
-	At     time.Time `json:"at"`
+	ID     string `json:"id"`
+	Failed bool   `json:"failed"`
 }
 
-// earlyFor is how long an early end is kept: far longer than an activity takes
-// to report a start, so that only a task nobody will ever report is dropped.
-const earlyFor = 24 * time.Hour
+// rememberEnds is how many ends are remembered. A task tells its end again when
+// its worker is lost just then, which is noticed within seconds.
+const rememberEnds = 200
 
 func newClaimState(capacity int, now time.Time) *claimState {
 	return &claimState{
@@ -47,20 +48,31 @@ func newClaimState(capacity int, now time.Time) *claimState {
 
 // finish takes a task's own word that it ended. A task is counted once, however
 // often it says so.
-func (s *claimState) finish(id string, failed bool, now time.Time) {
-	for i := range s.Running {
-		if s.Running[i].ID() == id {
-			s.Running = append(s.Running[:i:i], s.Running[i+1:]...)
-			s.countEnd(failed)
-			return
-		}
+func (s *claimState) finish(id string, failed bool) {
+	if slices.Contains(s.Recent, id) {
+		return
 	}
-	for _, e := range s.Early {
-		if e.ID == id {
-			return
-		}
+	s.remember(id)
+	if !s.endRunning(id, failed) {
+		s.Early = append(s.Early, earlyTask{ID: id, Failed: failed})
 	}
-	s.Early = append(s.Early, earlyTask{ID: id, Failed: failed, At: now})
+}
+
+func (s *claimState) remember(id string) {
+	s.Recent = append(s.Recent, id)
+	if excess := len(s.Recent) - rememberEnds; excess > 0 {
+		s.Recent = slices.Delete(s.Recent, 0, excess)
+	}
+}
+
+func (s *claimState) endRunning(id string, failed bool) bool {
+	i := slices.IndexFunc(s.Running, func(t activities.StartedTask) bool { return t.ID() == id })
+	if i < 0 {
+		return false
+	}
+	s.Running = slices.Delete(s.Running, i, i+1)
+	s.countEnd(failed)
+	return true
 }
 
 func (s *claimState) countEnd(failed bool) {
@@ -70,8 +82,9 @@ func (s *claimState) countEnd(failed bool) {
 	}
 }
 
-// report takes in what the polling activity tells.
-func (s *claimState) report(r activities.PollReport, now time.Time) {
+// report takes in what the polling activity tells: all that it started, surely
+// or perhaps. Who told an early end and is not among these was counted before.
+func (s *claimState) report(r activities.PollReport) {
 	for _, t := range r.Started {
 		s.Claimed++
 		if failed, ended := s.takeEarly(t.ID()); ended {
@@ -81,7 +94,10 @@ func (s *claimState) report(r activities.PollReport, now time.Time) {
 		s.Running = append(s.Running, t)
 	}
 	for _, l := range r.Lost {
-		s.lose(activities.TaskID(l.TaskID, l.RunID))
+		id := activities.TaskID(l.TaskID, l.RunID)
+		if s.endRunning(id, true) {
+			s.remember(id)
+		}
 	}
 	s.Poisoned += r.Poisoned
 	s.Excused += r.Excused
@@ -89,35 +105,19 @@ func (s *claimState) report(r activities.PollReport, now time.Time) {
 		s.Queues = r.Queues
 	}
 	s.Carry = r.Carry
-	kept := s.Early[:0:0]
-	for _, e := range s.Early {
-		if now.Sub(e.At) < earlyFor {
-			kept = append(kept, e)
-		}
-	}
-	s.Early = kept
-}
-
-// lose ends a task that closed without telling; one that has told by now is
-// counted already.
-func (s *claimState) lose(id string) {
-	for i := range s.Running {
-		if s.Running[i].ID() == id {
-			s.Running = append(s.Running[:i:i], s.Running[i+1:]...)
-			s.countEnd(true)
-			return
-		}
-	}
+	s.Early = slices.DeleteFunc(s.Early, func(e earlyTask) bool {
+		return !slices.ContainsFunc(r.Carry.Unsure, func(t activities.OpenTask) bool { return t.ID() == e.ID })
+	})
 }
 
 func (s *claimState) takeEarly(id string) (failed, ended bool) {
-	for i, e := range s.Early {
-		if e.ID == id {
-			s.Early = append(s.Early[:i:i], s.Early[i+1:]...)
-			return e.Failed, true
-		}
+	i := slices.IndexFunc(s.Early, func(e earlyTask) bool { return e.ID == id })
+	if i < 0 {
+		return false, false
 	}
-	return false, false
+	failed = s.Early[i].Failed
+	s.Early = slices.Delete(s.Early, i, i+1)
+	return failed, true
 }
 
 // over reports that the claimer has nothing left to do, once its polling
@@ -136,7 +136,7 @@ func (s *claimState) control(in *ClaimTasksInput, tasks, rollover bool) activiti
 		c.Early = append(c.Early, e.ID)
 	}
 	if tasks {
-		c.Tasks = s.Running
+		c.Tasks, c.Recent = s.Running, s.Recent
 	}
 	return c
 }
@@ -174,19 +174,11 @@ func (s *claimState) status(now time.Time) ClaimTasksStatus {
 		Claimed: s.Claimed, Finished: s.Finished, Failed: s.Failed, Poisoned: s.Poisoned, Excused: s.Excused,
 		Queues: append([]activities.QueueState{}, s.Queues...), Tasks: []ClaimedTask{},
 	}
-	state := "RUNNING"
-	if s.State == activities.ClaimStopped {
-		state = "STOPPING"
-	}
 	for i, t := range s.Running {
 		if i == maxListedTasks {
 			break
 		}
-		listed := ClaimedTask{TaskID: t.TaskID, RunID: t.RunID, State: state, StartedAt: t.StartedAt}
-		if !t.TakenUntil.IsZero() {
-			listed.TakenUntil = &t.TakenUntil
-		}
-		status.Tasks = append(status.Tasks, listed)
+		status.Tasks = append(status.Tasks, claimedTask(t, s.State))
 	}
 	// A task that ended before its start was reported was claimed and has ended.
 	for _, e := range s.Early {
@@ -197,6 +189,17 @@ func (s *claimState) status(now time.Time) ClaimTasksStatus {
 		}
 	}
 	return status
+}
+
+func claimedTask(t activities.StartedTask, claimer string) ClaimedTask {
+	listed := ClaimedTask{TaskID: t.TaskID, RunID: t.RunID, State: TaskRunning, StartedAt: t.StartedAt}
+	if claimer == activities.ClaimStopped {
+		listed.State = TaskStopping
+	}
+	if !t.TakenUntil.IsZero() {
+		listed.TakenUntil = &t.TakenUntil
+	}
+	return listed
 }
 
 // details is the status in Markdown, for the Web UI.

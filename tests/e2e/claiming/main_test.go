@@ -69,6 +69,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	t.Parallel() // most of the time is waiting
 	s := harness.Start(t)
 	b := &bench{Stack: s, t: t, queue: s.Name("tasks"), naps: s.Name("naps")}
 	b.id = "claim/" + b.queue
@@ -287,4 +288,20 @@ func (b *bench) poisoned(ctx context.Context, queue string) (records []map[strin
 		records = append(records, record)
 	}
 	return records, nil
+}
+
+// runRequest runs a request to its end; its error has the log of its jobs.
+func (b *bench) runRequest(document json.RawMessage) error {
+	b.t.Helper()
+	id := b.Name("request")
+	run, err := b.Client.ExecuteWorkflow(b.t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: b.TaskQueue}, "Request", document)
+	require.NoError(b.t, err)
+	if err = run.Get(b.t.Context(), nil); err == nil {
+		return nil
+	}
+	value, queryErr := b.Client.QueryWorkflow(b.t.Context(), id, "", "log")
+	require.NoError(b.t, queryErr)
+	var log json.RawMessage
+	require.NoError(b.t, value.Get(&log))
+	return fmt.Errorf("%w: %s", err, log)
 }

@@ -1,0 +1,154 @@
+package claiming_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"sluice/tests/harness"
+)
+
+// Capacity holds while it changes and while workers are killed; no task starts
+// twice and none is lost.
+func TestCapacityHoldsThroughKills(t *testing.T) {
+	b := newBench(t)
+	const tasks, capacity = 60, 6
+	for i := range tasks {
+		b.put(b.queue, message(fmt.Sprintf("%s-%d", b.queue, i), 0, nap{Sleep: "1s"}))
+	}
+	worker := b.StartWorker()
+	b.claim(map[string]any{"capacity": capacity})
+	var most atomic.Int64
+	watched, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		for watched.Err() == nil {
+			if n, err := b.countTasks(watched, " AND ExecutionStatus = 'Running'"); err == nil && n > most.Load() {
+				most.Store(n)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	for _, n := range []int64{10, 30} {
+		harness.Await(t, "some ran", func(ctx context.Context) error {
+			ended, err := b.countTasks(ctx, " AND ExecutionStatus = 'Completed'")
+			if err == nil && ended < n {
+				err = fmt.Errorf("%d ended", ended)
+			}
+			return err
+		})
+		worker.Kill()
+		worker = b.StartWorker()
+	}
+	b.awaitStatus("all ran", func(s status) bool { return s.Finished == tasks && s.Running == 0 })
+	stop()
+	require.LessOrEqual(t, most.Load(), int64(capacity))
+	ran, err := b.countTasks(t.Context(), "")
+	require.NoError(t, err)
+	require.EqualValues(t, tasks, ran)
+	b.awaitEmpty(b.queue)
+}
+
+// A Task that is terminated tells nobody; its slot is free again within a minute.
+func TestTerminatedTaskFreesItsSlot(t *testing.T) {
+	b := newBench(t)
+	b.StartWorker()
+	b.put(b.queue, message(b.queue+"-long", 0, nap{Sleep: "1h"}))
+	b.claim(map[string]any{"capacity": 1})
+	b.awaitStatus("it runs", func(s status) bool { return s.Running == 1 })
+	b.put(b.queue, message(b.queue+"-next", 0, nap{}))
+	terminated := time.Now()
+	require.NoError(t, b.Client.TerminateWorkflow(t.Context(), "task/"+b.queue+"-long/0", "", "test"))
+	b.awaitStatus("the next ran", func(s status) bool { return s.Finished == 2 && s.Failed == 1 && s.Running == 0 })
+	require.Less(t, time.Since(terminated), time.Minute)
+	b.Record(b.id, "ClaimTasks", "lost-task")
+}
+
+// drain waits for what runs and claims no more; a lower capacity lets running
+// tasks go on; maxTasks counts claims and then ends the claimer.
+func TestDrainCapacityAndMaxTasks(t *testing.T) {
+	b := newBench(t)
+	b.StartWorker()
+	for i := range 6 {
+		b.put(b.queue, message(fmt.Sprintf("%s-%d", b.queue, i), 0, nap{Sleep: "6s"}))
+	}
+	run := b.claim(map[string]any{"capacity": 4})
+	b.awaitStatus("four run", func(s status) bool { return s.Running == 4 })
+	s, err := b.update("capacity", `{"capacity":1}`)
+	require.NoError(t, err)
+	require.Equal(t, 4, s.Running)
+	s, err = b.update("drain", `{"wait":"1s"}`)
+	require.NoError(t, err)
+	require.Equal(t, "DRAINING", s.State)
+	var result status
+	require.NoError(t, run.Get(t.Context(), &result))
+	require.EqualValues(t, 4, result.Claimed)
+	require.EqualValues(t, 4, result.Finished)
+	n, err := b.left(t.Context(), b.queue)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, n)
+
+	run = b.claim(map[string]any{"maxTasks": 1})
+	require.NoError(t, run.Get(t.Context(), &result))
+	require.EqualValues(t, 1, result.Claimed)
+	require.EqualValues(t, 1, result.Finished)
+	n, err = b.left(t.Context(), b.queue)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	b.Record(b.id, "ClaimTasks", "max-tasks")
+}
+
+// Temporal's cancel stops the tasks and closes the claimer Canceled.
+func TestCancelStopsTheTasks(t *testing.T) {
+	b := newBench(t)
+	b.StartWorker()
+	b.put(b.queue, message(b.queue, 0, nap{Sleep: "1h"}))
+	run := b.claim(nil)
+	b.awaitStatus("it runs", func(s status) bool { return s.Running == 1 })
+	require.NoError(t, b.Client.CancelWorkflow(t.Context(), b.id, ""))
+	require.ErrorContains(t, run.Get(t.Context(), nil), "canceled")
+	require.Equal(t, "worker-shutdown", b.awaitTask(b.queue, 0).Reason)
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, b.taskStatus(t.Context(), b.queue, 0))
+}
+
+// A worker that is told to stop hands the polling over at once.
+func TestWorkerStopHandsOver(t *testing.T) {
+	b := newBench(t)
+	first := b.StartWorker()
+	b.claim(nil)
+	b.awaitStatus("up", func(s status) bool { return len(s.Queues) == 1 })
+	second := b.StartWorker()
+	require.Zero(t, first.Stop(t))
+	stopped := time.Now()
+	b.put(b.queue, message(b.queue, 0, nap{}))
+	b.awaitStatus("the other goes on", func(s status) bool { return s.Finished == 1 })
+	require.Less(t, time.Since(stopped), 14*time.Second, "sooner than a lost worker would be noticed")
+	require.True(t, second.Running())
+}
+
+// A job sends to a queue: 48 KiB go through, one byte more is refused before it
+// is sent, a queue that is not there is NotFound.
+func TestCaseA15SendChecksTheEncodedSize(t *testing.T) {
+	b := newBench(t)
+	b.StartWorker()
+	send := func(queue string, bytes int) error {
+		body := make([]byte, bytes)
+		for i := range body {
+			body[i] = 'x'
+		}
+		document, err := json.Marshal(map[string]any{"jobs": []any{map[string]any{
+			"id": "send", "activity": "AzureQueue.Send", "input": map[string]any{"queue": queue, "body": string(body)}}}})
+		require.NoError(t, err)
+		return b.runRequest(document)
+	}
+	require.NoError(t, send(b.queue, 49_152))
+	require.ErrorContains(t, send(b.queue, 49_153), "65540 bytes after encoding")
+	require.ErrorContains(t, send(b.queue+"-none", 10), "QueueNotFound")
+	require.Equal(t, 1, b.Guard.Counters(t).Sum(harness.AzQueue, "PutMessage", b.queue).Calls)
+}
