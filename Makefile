@@ -86,3 +86,8 @@ soak: tools build ## Kill 200 workers and 20 servers during the main job
 bench-claim: tools build ## Claiming beside the bare start of the same Tasks, and 10,000 tasks with 3 kills
 	@SLUICE_BENCH=1 SLUICE_BENCH_OUTPUT=$(BIN)/bench-claim.json go test -run TestBenchClaim -v -count 1 -timeout 60m ./tests/bench/claiming
 	@cat $(BIN)/bench-claim.json
+
+.PHONY: bench-kinesis
+bench-kinesis: $(TEMPORAL_CLI) ## Measure the Kinesis producer beside its baselines; the last line is JSON
+	@go build -o $(BIN)/bench-kinesis ./tests/bench/kinesis
+	@$(BIN)/bench-kinesis

@@ -1,0 +1,137 @@
+package kinesis_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/tests/harness"
+	"sluice/workflows"
+)
+
+// producer is a world with a worker process and a running Producer.
+type producer struct {
+	*world
+	id string
+}
+
+func newProducer(t *testing.T, flags ...string) *producer {
+	w := newWorld(t, 2)
+	w.StartWorker()
+	w.Starter(append([]string{"producer", "run", w.stream}, flags...)...).OK(t)
+	return &producer{w, workflows.ProducerID(w.stream)}
+}
+
+func (p *producer) status() (s workflows.ProducerStatus) {
+	result := p.Starter("producer", "status", p.stream).Exits(p.t, 3)
+	require.NoError(p.t, json.Unmarshal([]byte(result.Stdout), &s))
+	return s
+}
+
+// add adds n records of one key, numbered from first, of about size bytes.
+func (p *producer) add(first, n, size int) {
+	list := make([]map[string]string, n)
+	for i := range list {
+		data := fmt.Sprintf("%06d", first+i) + strings.Repeat(".", max(0, size-6))
+		list[i] = map[string]string{"Data": base64.StdEncoding.EncodeToString([]byte(data)), "PartitionKey": "key"}
+	}
+	raw, err := json.Marshal(list)
+	require.NoError(p.t, err)
+	p.StarterWith(string(raw), "producer", "add", p.stream, "-f", "-").OK(p.t)
+}
+
+// numbers are those of the stored records, in order.
+func (p *producer) numbers() (list []string) {
+	for _, r := range p.read() {
+		list = append(list, string(r.Data[:6]))
+	}
+	return list
+}
+
+// end cancels the Producer and waits until it is closed.
+func (p *producer) end() {
+	require.NoError(p.t, p.Client.CancelWorkflow(p.t.Context(), p.id, ""))
+	harness.Await(p.t, "the producer has ended", func(ctx context.Context) error {
+		d, err := p.Client.DescribeWorkflowExecution(ctx, p.id, "")
+		if err == nil && d.GetWorkflowExecutionInfo().GetCloseTime() == nil {
+			err = errors.New("it runs")
+		}
+		return err
+	})
+}
+
+func TestProducerThroughTheStarter(t *testing.T) {
+	p := newProducer(t)
+	p.add(0, 20, 6)
+	p.Starter("producer", "flush", p.stream).OK(t)
+	require.EqualValues(t, 20, p.status().Sent)
+	p.Starter("producer", "stop", p.stream).OK(t)
+	again := p.Starter("producer", "stop", p.stream).Exits(t, 1)
+	require.Contains(t, again.Stderr, "already stopped")
+	p.Starter("producer", "add", p.stream, "--data", "x", "--partition-key", "k").Exits(t, 1)
+	p.Starter("producer", "start", p.stream).OK(t)
+	p.add(20, 5, 6)
+	harness.Await(t, "the rest is sent by its age", func(context.Context) error {
+		if s := p.status(); s.Sent != 25 {
+			return fmt.Errorf("%d sent", s.Sent)
+		}
+		return nil
+	})
+	var want []string
+	for i := range 25 {
+		want = append(want, fmt.Sprintf("%06d", i))
+	}
+	require.Equal(t, want, p.numbers())
+	p.end()
+	p.Record(p.id, workflows.TypeProducer, "flush-stop-start")
+}
+
+func TestProducerOutlastsAnOutageOfKinesis(t *testing.T) {
+	p := newProducer(t)
+	p.Guard.Inject(t, harness.Fault{Service: harness.Kinesis, Operation: "PutRecords", Target: p.stream, Count: 4, Status: 503, Code: "ServiceUnavailable"})
+	p.add(0, 3, 6)
+	harness.Await(t, "all is sent", func(context.Context) error {
+		if s := p.status(); s.Sent != 3 {
+			return fmt.Errorf("%d sent", s.Sent)
+		}
+		return nil
+	})
+	require.Zero(t, p.status().Dropped)
+	require.Contains(t, p.Starter("producer", "events", p.stream).OK(t).Stdout, "ServiceUnavailable")
+	require.Equal(t, []string{"000000", "000001", "000002"}, p.numbers())
+	p.end()
+	p.Record(p.id, workflows.TypeProducer, "outage")
+}
+
+// TestProducerContinuesAsNewWhileAddsKeepComing adds until the history has been
+// too large for one run.
+func TestProducerContinuesAsNewWhileAddsKeepComing(t *testing.T) {
+	p := newProducer(t)
+	first, err := p.Client.DescribeWorkflowExecution(t.Context(), p.id, "")
+	require.NoError(t, err)
+	run := first.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	const adds, each = 14, 18
+	for i := range adds {
+		p.add(i*each, each, 10_000)
+	}
+	p.Starter("producer", "flush", p.stream, "--answer-within", "1m").OK(t)
+	s := p.status()
+	require.EqualValues(t, adds*each, s.Sent)
+	require.Zero(t, s.Dropped)
+	last, err := p.Client.DescribeWorkflowExecution(t.Context(), p.id, "")
+	require.NoError(t, err)
+	require.NotEqual(t, run, last.GetWorkflowExecutionInfo().GetExecution().GetRunId(), "it has continued as new")
+	numbers := p.numbers()
+	for i := 1; i < len(numbers); i++ {
+		require.Less(t, numbers[i-1], numbers[i])
+	}
+	require.Len(t, numbers, adds*each)
+	p.end()
+	p.Record(p.id, workflows.TypeProducer, "continued", last.GetWorkflowExecutionInfo().GetExecution().GetRunId())
+}
