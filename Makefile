@@ -74,6 +74,10 @@ bench-requests: tools build ## Measure requests; the last line is JSON
 record: tools build ## Record histories of scenarios that have none yet
 	SLUICE_RECORD=1 go test $(TESTFLAGS) -p 1 -timeout 20m -count 1 ./tests/...
 
+.PHONY: bench-quiescence
+bench-quiescence: tools build ## Compare the rule of quiescence with the original; the rate of counting
+	@go run ./tests/bench/quiescence
+
 .PHONY: help
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
