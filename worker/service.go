@@ -25,6 +25,11 @@ const heartbeatThrottle = time.Second
 // the SDK's second on a machine whose cores are all busy.
 const deadlockTimeout = 10 * time.Second
 
+// activitySlots is how many activities run at once. Those that wait for a next poll
+// hold one each, so a worker that watches a thousand targets needs more than the
+// SDK's default of a thousand to do anything else.
+const activitySlots = 4000
+
 // service is the running worker with what has to be stopped around it.
 type service struct {
 	worker worker.Worker
@@ -75,11 +80,12 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 
 func workerOptions(c config) worker.Options {
 	options := worker.Options{
-		WorkerStopTimeout:                c.StopTimeout,
-		MaxHeartbeatThrottleInterval:     heartbeatThrottle,
-		DefaultHeartbeatThrottleInterval: heartbeatThrottle,
-		DeadlockDetectionTimeout:         deadlockTimeout,
-		Interceptors:                     []interceptor.WorkerInterceptor{workflows.Interceptor()},
+		WorkerStopTimeout:                  c.StopTimeout,
+		MaxConcurrentActivityExecutionSize: activitySlots,
+		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
+		DefaultHeartbeatThrottleInterval:   heartbeatThrottle,
+		DeadlockDetectionTimeout:           deadlockTimeout,
+		Interceptors:                       []interceptor.WorkerInterceptor{workflows.Interceptor()},
 	}
 	if c.Deployment != "" {
 		options.DeploymentOptions = worker.DeploymentOptions{

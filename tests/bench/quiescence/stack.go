@@ -50,13 +50,16 @@ func (b *bench) cleanUp() {
 
 func (b *bench) measure(r *report, out io.Writer) error {
 	s := harness.Start(b, harness.Options{Own: true})
-	s.StartWorker("SLUICE_LOG_LEVEL=warn")
+	worker := s.StartWorker("SLUICE_LOG_LEVEL=warn")
 	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer cancel()
 	if err := countingRate(ctx, s, r, out); err != nil {
 		return err
 	}
-	return dayOfWaiting(ctx, s, r, out)
+	if err := dayOfWaiting(ctx, s, r, out); err != nil {
+		return err
+	}
+	return observers(ctx, s, worker.Pid(), out)
 }
 
 // countingRate is how fast a queue full of events about distinct objects is

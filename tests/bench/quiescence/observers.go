@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
+
+	"sluice/tests/harness"
+)
+
+const (
+	watchers  = 1000
+	settled   = 45 * time.Second // until all polls are spread and the caches warm
+	observing = 60 * time.Second
+)
+
+// observers measures the processor time of a worker that watches a thousand items
+// by the default rule, none of which changes and none of which may fall quiet.
+func observers(ctx context.Context, s *harness.Stack, pid int, out io.Writer) error {
+	table, err := makeTable(ctx, s)
+	if err != nil {
+		return err
+	}
+	_, err = s.DynamoDB.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
+		"id": &types.AttributeValueMemberS{Value: "landing"}, "num_records": &types.AttributeValueMemberN{Value: "1"},
+	}})
+	if err != nil {
+		return err
+	}
+	input := json.RawMessage(fmt.Sprintf(`{"source":{"dynamodb":{"table":%q,"key":{"id":{"S":"landing"}}}},"minRecords":2}`, table))
+	var group errgroup.Group
+	group.SetLimit(16)
+	for range watchers {
+		group.Go(func() error {
+			_, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: s.Name("observer"), TaskQueue: s.TaskQueue}, "Quiescence", input)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	time.Sleep(settled)
+	before, err := processorTime(pid)
+	if err != nil {
+		fmt.Fprintf(out, "observers: not measured: %v\n", err)
+		return nil
+	}
+	time.Sleep(observing)
+	after, err := processorTime(pid)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "observers: %d on one worker use %.1f%% of a core\n", watchers, 100*(after-before).Seconds()/observing.Seconds())
+	return nil
+}
+
+// processorTime is what a process has used, as Linux counts it: in hundredths of a
+// second.
+func processorTime(pid int) (time.Duration, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	}
+	var ticks int64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond, nil
+}
