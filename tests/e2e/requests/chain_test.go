@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sluice/workflows"
 )
 
 func TestChainHandsOutputsOn(t *testing.T) {
@@ -26,4 +28,6 @@ func TestChainHandsOutputsOn(t *testing.T) {
 	require.Equal(t, 3, log.Entries[5].Try)
 	s := b.status(run)
 	require.NotNil(t, s.FinishedAt)
+	b.replay(run.GetID(), 1)
+	b.Record(run.GetID(), workflows.TypeRequest, "chain-with-child-and-retries")
 }

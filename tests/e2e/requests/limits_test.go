@@ -104,7 +104,6 @@ func TestCaseR15ChildrenOutliveRollOverAndAreCancelled(t *testing.T) {
 	s := b.await(run, "what ended meanwhile is followed", func(s *workflows.RequestStatus) bool { return s.FinishedJobs == 2 })
 	require.Equal(t, jobchain.Running, s.Jobs[0].State)
 	require.Equal(t, 1, s.Jobs[2].Tries)
-	b.Record(run.GetID(), workflows.TypeRequest, "rolled-over-with-children", run.GetRunID())
 
 	require.Equal(t, jobchain.Suspended, b.must(run, "suspend", `{"wait":"0s"}`).State)
 	sub := b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")

@@ -171,7 +171,9 @@ func TestCaseR01TwoResumersResumeEachOnce(t *testing.T) {
 	p.await(p.c.GetWorkflow(t.Context(), abandoned, ""), "the lease of the killed one is over", func(s *workflows.RequestStatus) bool {
 		return s.Claim == nil || time.Now().After(s.Claim.ExpiresAt)
 	})
-	last := p.Starter("resumer", "once", "--filter", clause, "--id", p.Name("resume")).Exits(t, 1)
+	sweep := p.Name("resume")
+	last := p.Starter("resumer", "once", "--filter", clause, "--id", sweep).Exits(t, 1)
+	p.Record(sweep, workflows.TypeResumeSuspended, "one-resumed-one-without-a-worker")
 	require.Contains(t, last.Stdout, abandoned)
 	p.Starter("request", "stop", "--query", clause).OK(t)
 }

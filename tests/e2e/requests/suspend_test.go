@@ -39,6 +39,7 @@ func TestSuspendStopsJobsAndResumeGoesOnFromTheirCheckpoints(t *testing.T) {
 	require.Equal(t, 1, log.Entries[0].Try)
 	require.Equal(t, jobchain.Complete, log.Entries[0].State)
 	require.Equal(t, 2, b.jobs.Dispatches(run.GetID(), "a/1"))
+	b.Record(run.GetID(), workflows.TypeRequest, "suspended-and-resumed-from-checkpoint")
 }
 
 func TestCaseR09SuspendingCountsNoTry(t *testing.T) {
@@ -62,6 +63,7 @@ func TestCaseR09SuspendingCountsNoTry(t *testing.T) {
 	require.Len(t, log.Entries, 2)
 	require.Equal(t, []int{1, 2}, []int{log.Entries[0].Try, log.Entries[1].Try})
 	require.Equal(t, jobchain.Fail, log.Entries[0].State)
+	b.Record(run.GetID(), workflows.TypeRequest, "suspended-in-the-pause-before-a-retry")
 }
 
 func TestCaseR01ResumeStartsNothingTwice(t *testing.T) {
@@ -101,6 +103,7 @@ func TestCaseR01ResumeStartsNothingTwice(t *testing.T) {
 		require.Equal(t, jobchain.Running, s.Jobs[0].State)
 		require.Equal(t, `"mine"`, string(b.result(run).Jobs["a"]))
 		require.Equal(t, 1, b.jobs.Dispatches(run.GetID(), "a/1"), "never a second dispatch")
+		b.Record(run.GetID(), workflows.TypeRequest, "job-outlives-the-grace-and-is-taken-up-again")
 	})
 }
 
@@ -135,6 +138,7 @@ func TestCaseR17SuspendedIsAliveAndLeavesNothingHalfSet(t *testing.T) {
 			require.NotNil(t, s.FinishedAt)
 			described, err := b.c.DescribeWorkflowExecution(b.patient(), run.GetID(), "")
 			require.NoError(t, err)
+			b.Record(run.GetID(), workflows.TypeRequest, "suspended-then-"+c.name)
 			require.Equal(t, c.want, described.GetWorkflowExecutionInfo().GetStatus().String())
 		})
 	}
@@ -159,6 +163,7 @@ func TestSuspendOfChildRequestsReachesThem(t *testing.T) {
 	result := b.result(run)
 	require.Contains(t, string(result.Jobs["sub"]), `"state":"COMPLETE"`)
 	require.Equal(t, 1, b.status(run).Jobs[0].Tries)
+	b.Record(run.GetID(), workflows.TypeRequest, "child-request-suspended-with-its-parent")
 }
 
 func TestChildRequestThatRunsTooLongIsStopped(t *testing.T) {
@@ -167,6 +172,7 @@ func TestChildRequestThatRunsTooLongIsStopped(t *testing.T) {
 	failure := b.failure(run)
 	require.Equal(t, activities.TypeRequestFailed, failure.Type())
 	require.Contains(t, failure.Message(), "timeout of 1s")
+	b.Record(run.GetID(), workflows.TypeRequest, "child-request-timed-out")
 	require.Equal(t, jobchain.Stopped, b.status(b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")).State)
 }
 
@@ -196,6 +202,7 @@ func TestStopWaitsForTheGraceAndDropsWhatOutlivesIt(t *testing.T) {
 	require.Equal(t, jobchain.Stopped, s.Jobs[0].State)
 	require.Contains(t, s.Jobs[1].Error, "outlived the grace")
 	require.Equal(t, "enough", s.Reason)
+	b.Record(run.GetID(), workflows.TypeRequest, "stopped-with-one-that-outlives-the-grace")
 }
 
 func TestDeadlineEndsTheRequest(t *testing.T) {
@@ -208,6 +215,7 @@ func TestDeadlineEndsTheRequest(t *testing.T) {
 	require.NoError(t, failure.Details(&s))
 	require.Equal(t, jobchain.Fail, s.State)
 	require.NotNil(t, s.FinishedAt)
+	b.Record(run.GetID(), workflows.TypeRequest, "deadline")
 }
 
 func TestSequenceIsRetriedTogether(t *testing.T) {
@@ -223,6 +231,7 @@ func TestSequenceIsRetriedTogether(t *testing.T) {
 		tries = append(tries, fmt.Sprintf("%s/%d %s", e.Job, e.Try, e.State))
 	}
 	require.ElementsMatch(t, []string{"a/1 COMPLETE", "slow/1 COMPLETE", "b/1 FAIL", "a/2 COMPLETE", "slow/2 COMPLETE", "b/2 COMPLETE", "c/1 COMPLETE"}, tries)
+	b.Record(run.GetID(), workflows.TypeRequest, "sequence-retried")
 }
 
 func TestRefusalsThatAreNotTries(t *testing.T) {
@@ -232,6 +241,7 @@ func TestRefusalsThatAreNotTries(t *testing.T) {
 		require.Equal(t, jobchain.Complete, b.result(run).State)
 		require.Equal(t, 1, b.status(run).Jobs[0].Tries)
 		require.Equal(t, 3, b.jobs.Dispatches(run.GetID(), "a/1"))
+		b.Record(run.GetID(), workflows.TypeRequest, "repeated-after-"+errType)
 	}
 	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","retry":5,"input":{"failTries":9,"type":"NotFound"}},
 		{"id":"b","activity":"Test.Job","input":{}},{"id":"c","activity":"Test.Job","after":["a"]}]}`)
