@@ -1,0 +1,61 @@
+package workflows
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+)
+
+func countEnvironment(t *testing.T, count func(activities.CountInput) (activities.CountReport, error)) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
+	env.RegisterWorkflowWithOptions(CountObjects, workflow.RegisterOptions{Name: TypeCountObjects})
+	env.RegisterActivityWithOptions(count, activity.RegisterOptions{Name: activities.CountEvents})
+	return env
+}
+
+// Each report's figures go to the next run of the activity, and a drained queue
+// ends the monitor.
+func TestCountObjectsCarriesItsFigures(t *testing.T) {
+	var asked []activities.CountInput
+	env := countEnvironment(t, func(in activities.CountInput) (activities.CountReport, error) {
+		asked = append(asked, in)
+		in.Figures.Events += 10
+		return activities.CountReport{Figures: in.Figures, Drained: len(asked) == 3}, nil
+	})
+	env.ExecuteWorkflow(TypeCountObjects, json.RawMessage(`{"queueUrl":"https://sqs/1/events","table":"counts","key":"prefix","prefixDepth":2}`))
+	require.NoError(t, env.GetWorkflowError())
+	var status CountStatus
+	require.NoError(t, env.GetWorkflowResult(&status))
+	require.EqualValues(t, 30, status.Events)
+	require.Equal(t, StateDone, status.State)
+	require.Len(t, asked, 3)
+	require.EqualValues(t, 20, asked[2].Figures.Events)
+	require.Equal(t, 2, asked[0].PrefixDepth)
+}
+
+func TestCountObjectsFailures(t *testing.T) {
+	for document, want := range map[string]string{
+		`{}`: activities.TypeInvalidInput,
+		`{"queueUrl":"events","table":"t","key":"object","prefixDepth":0}`: activities.TypeInvalidInput,
+		`{"queueUrl":"https://sqs/1/events","table":"gone"}`:               activities.TypeNotFound,
+	} {
+		env := countEnvironment(t, func(activities.CountInput) (activities.CountReport, error) {
+			return activities.CountReport{}, activities.Fail(activities.TypeNotFound, activities.Failure{Message: "no table"})
+		})
+		env.ExecuteWorkflow(TypeCountObjects, json.RawMessage(document))
+		var application *temporal.ApplicationError
+		require.ErrorAs(t, env.GetWorkflowError(), &application, document)
+		require.Equal(t, want, application.Type(), document)
+	}
+}
