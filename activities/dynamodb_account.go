@@ -51,6 +51,7 @@ func (s *scheduler) account(r throughput.Resource, now time.Time) *account {
 			kick:     make(chan struct{}, 1),
 			figures:  newFigures(s.metrics, r),
 		}
+		a.line.first = a
 		s.accounts[r] = a
 	}
 	a.used = now

@@ -22,6 +22,8 @@ const (
 	// covers what timers and a busy machine are late, and no more, since the sum
 	// of all workers' savings may be spent at once.
 	saved = 500 * time.Millisecond
+	// fewInFlight calls of a line may always be in flight.
+	fewInFlight = 8
 	// pausedFor is when a call is to ask again for what is paused.
 	pausedFor = 30 * time.Second
 )
@@ -59,6 +61,7 @@ type scheduler struct {
 
 // A line is the calls that share their first account.
 type line struct {
+	first    *account
 	groups   []*group
 	turns    throughput.Turns
 	inFlight int
@@ -142,7 +145,11 @@ func (s *scheduler) enqueue(r throughput.Request, class int, arrived time.Time) 
 	t.entry = throughput.Entry[*ticket]{Value: t, Class: class, Arrived: arrived, Seq: s.seq, Cost: t.charges[0].units}
 
 	wait, paused := t.wait(now)
-	if wait > patience || t.line.waiting >= s.slots {
+	longest := patience
+	if t.line.count(class) < 2 {
+		longest = overtaken // so that a lower class is there when its tenth is due
+	}
+	if wait > longest || t.line.waiting >= s.slots {
 		return nil, first.deferCall(now, t, wait, paused)
 	}
 	t.group.queue.Push(&t.entry)
@@ -216,7 +223,7 @@ func (s *scheduler) left(t *ticket) {
 
 // dispatch sends out what may go and sets the line's timer for the next.
 func (s *scheduler) dispatch(l *line, now time.Time) {
-	for l.inFlight < s.inFlight && l.waiting > 0 {
+	for l.waiting > 0 && l.inFlight < s.most(l) {
 		t := l.next(now)
 		if t == nil {
 			break
@@ -232,6 +239,17 @@ func (s *scheduler) dispatch(l *line, now time.Time) {
 		close(t.granted)
 	}
 	s.arm(l, now)
+}
+
+// most is how many calls of a line may be in flight: as many as its share sends in
+// half a second, so that a service which stalls does not get all that it missed at
+// once and throttle it.
+func (s *scheduler) most(l *line) int {
+	rate, limited := l.first.budget.Rate()
+	if !limited {
+		return s.inFlight
+	}
+	return min(s.inFlight, max(int(rate/throughput.Unit)/2, fewInFlight))
 }
 
 // next is the call whose turn it is among those whose accounts are all ready.
@@ -256,6 +274,14 @@ func (l *line) next(now time.Time) *ticket {
 	return heads[class].Value
 }
 
+// count is the number of calls of a class that wait.
+func (l *line) count(class int) (n int) {
+	for _, g := range l.groups {
+		n += g.queue.Count(class)
+	}
+	return n
+}
+
 func (g *group) ready(now time.Time) bool {
 	for _, a := range g.accounts {
 		if !a.ready(now) {
@@ -272,7 +298,7 @@ func (s *scheduler) arm(l *line, now time.Time) {
 		l.timer.Stop()
 		l.timer = nil
 	}
-	if l.waiting == 0 || l.inFlight >= s.inFlight {
+	if l.waiting == 0 || l.inFlight >= s.most(l) {
 		return
 	}
 	soonest := throughput.MaxWait

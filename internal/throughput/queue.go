@@ -79,6 +79,9 @@ func (q *Queue[T]) Len() (n int) {
 	return n
 }
 
+// Count is the number of waiting entries of a class.
+func (q *Queue[T]) Count(class int) int { return len(q.classes[class]) }
+
 // Cost is what the waiting entries of a class cost together.
 func (q *Queue[T]) Cost(class int) Milli { return q.cost[class] }
 

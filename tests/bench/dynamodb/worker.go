@@ -91,8 +91,9 @@ func way(o orders) (put, func(), error) {
 		limiter := rate.NewLimiter(rate.Limit(o.Share), 1)
 		unlimited := plain(dynamodb.New(options), o.Table)
 		return func(ctx context.Context, id string, priority int) error {
-			if err := limiter.Wait(ctx); err != nil {
-				return err
+			if limiter.Wait(ctx) != nil {
+				<-ctx.Done() // its turn is after the end of the measurement
+				return ctx.Err()
 			}
 			return unlimited(ctx, id, priority)
 		}, none, nil
