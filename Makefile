@@ -77,6 +77,7 @@ record: tools build ## Record histories of scenarios that have none yet
 .PHONY: bench-quiescence
 bench-quiescence: tools build ## Compare the rule of quiescence with the original; the rate of counting
 	@go run ./tests/bench/quiescence
+
 .PHONY: bench-dynamodb
 bench-dynamodb: tools build ## Measure DynamoDB calls under a throttle beside the SDK's retryers; about 8 minutes
 	@go run ./tests/bench/dynamodb
