@@ -37,7 +37,10 @@ type world struct {
 }
 
 func newWorld(t *testing.T, shards int32, change ...func(*activities.KinesisSettings)) *world {
-	s := harness.Start(t)
+	return newWorldOn(t, harness.Start(t), shards, change...)
+}
+
+func newWorldOn(t *testing.T, s *harness.Stack, shards int32, change ...func(*activities.KinesisSettings)) *world {
 	w := &world{Stack: s, t: t, stream: s.Name("stream")}
 	w.createStream(shards)
 	settings := activities.DefaultKinesisSettings()

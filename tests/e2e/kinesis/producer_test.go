@@ -22,7 +22,11 @@ type producer struct {
 }
 
 func newProducer(t *testing.T, flags ...string) *producer {
-	w := newWorld(t, 2)
+	return newProducerOn(t, harness.Start(t), flags...)
+}
+
+func newProducerOn(t *testing.T, s *harness.Stack, flags ...string) *producer {
+	w := newWorldOn(t, s, 2)
 	w.StartWorker()
 	w.Starter(append([]string{"producer", "run", w.stream}, flags...)...).OK(t)
 	return &producer{w, workflows.ProducerID(w.stream)}
@@ -109,16 +113,16 @@ func TestProducerOutlastsAnOutageOfKinesis(t *testing.T) {
 	p.Record(p.id, workflows.TypeProducer, "outage")
 }
 
-// TestProducerContinuesAsNewWhileAddsKeepComing adds until the history has been
-// too large for one run.
+// TestProducerContinuesAsNewWhileAddsKeepComing runs on a server that finds a
+// history of 40 events long enough.
 func TestProducerContinuesAsNewWhileAddsKeepComing(t *testing.T) {
-	p := newProducer(t)
+	p := newProducerOn(t, harness.Start(t, harness.Options{Own: true, Args: []string{"--dynamic", "limit.historyCount.suggestContinueAsNew=40"}}))
 	first, err := p.Client.DescribeWorkflowExecution(t.Context(), p.id, "")
 	require.NoError(t, err)
 	run := first.GetWorkflowExecutionInfo().GetExecution().GetRunId()
-	const adds, each = 14, 18
+	const adds, each = 14, 3
 	for i := range adds {
-		p.add(i*each, each, 10_000)
+		p.add(i*each, each, 6)
 	}
 	p.Starter("producer", "flush", p.stream, "--answer-within", "1m").OK(t)
 	s := p.status()
