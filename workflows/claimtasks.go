@@ -190,12 +190,13 @@ func (c *claimer) handle(ctx workflow.Context) error {
 	if err := c.handleUpdates(ctx); err != nil {
 		return err
 	}
+	// It waits without receiving: a value handed to a coroutine that has not run
+	// yet would be lost when the run ends just then.
+	steady, _ := workflow.NewDisconnectedContext(ctx)
 	signals := workflow.GetSignalChannel(ctx, SignalFinished)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			var raw json.RawMessage
-			signals.Receive(ctx, &raw)
-			c.finished(ctx, raw)
+	workflow.Go(steady, func(ctx workflow.Context) {
+		for workflow.Await(ctx, func() bool { return signals.Len() > 0 }) == nil {
+			c.drainSignals(ctx)
 		}
 	})
 	return nil

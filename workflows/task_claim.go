@@ -33,6 +33,11 @@ func (t *task) keepClaim(ctx workflow.Context) {
 		case activities.TypeOf(err) == activities.TypeConflict:
 			t.tell(endConflict, err.Error())
 		default:
+			// The last repeat is given up when the next would come too late; the
+			// work has the rest of the time all the same.
+			if left := t.lease.StopAt().Sub(workflow.Now(ctx)); left > 0 && workflow.Sleep(ctx, left) != nil {
+				return
+			}
 			t.tell(endExpired, fmt.Sprintf("the claim could not be renewed until %s: %v", t.lease.StopAt().Format(time.RFC3339), err))
 		}
 		t.show(ctx)
@@ -48,6 +53,7 @@ func (t *task) reclaim(ctx workflow.Context) (taskclaim.Lease, error) {
 	options := activities.CallOptions()
 	options.ScheduleToCloseTimeout = left
 	options.StartToCloseTimeout = min(left, time.Minute)
+	options.RetryPolicy.MaximumInterval = 10 * time.Second
 	options.Summary = "renew the claim"
 	var lease taskclaim.Lease
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.TaskReclaim, t.ref()).Get(ctx, &lease)

@@ -9,7 +9,7 @@ import "time"
 const (
 	reportCost   = 3.0
 	perTask      = 0.2             // events earned by a task: 6.4 per 32
-	perHour      = 2.0             // and by an hour: 48 a day
+	perHour      = 1.0             // and by an hour
 	FirstCredit  = 8 * reportCost  // what a new claimer may spend at once
 	creditLimit  = 12 * reportCost // what it can save up
 	FullReport   = 32              // started tasks that are reported in any case

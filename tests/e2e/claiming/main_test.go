@@ -69,8 +69,13 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	return newBenchOn(t)
+}
+
+func newBenchOn(t *testing.T, options ...harness.Options) *bench {
+	t.Helper()
 	t.Parallel() // most of the time is waiting
-	s := harness.Start(t)
+	s := harness.Start(t, options...)
 	b := &bench{Stack: s, t: t, queue: s.Name("tasks"), naps: s.Name("naps")}
 	b.id = "claim/" + b.queue
 	b.createQueue(b.queue)
