@@ -2,12 +2,10 @@ package workflows
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -183,125 +181,6 @@ func TestQuiescenceInputFaults(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	require.NotContains(t, err.Error(), "pw@")
-}
-
-const everyThen = `,"then":[
-	{"http":{"url":"https://example.com/hook","auth":"deploy"}},
-	{"workflow":{"type":"After","id":"after","input":{"x":1}}},
-	{"activity":{"name":"Tidy"}},
-	{"signal":{"workflowId":"other","name":"quiet"}},
-	{"activity":{"name":"Tidy","input":"late"},"on":["late"]},
-	{"activity":{"name":"Tidy","input":"failed"},"on":["deadline","notStarted"]}]`
-
-// actors registers what everyThen calls and records what reached them.
-type actors struct {
-	http  []activities.TriggerInput
-	tidy  []string
-	after []string
-}
-
-func (a *actors) register(env *testsuite.TestWorkflowEnvironment) {
-	env.RegisterWorkflowWithOptions(func(ctx workflow.Context, raw json.RawMessage) error {
-		a.after = append(a.after, workflow.GetInfo(ctx).WorkflowExecution.ID+" "+string(raw))
-		return nil
-	}, workflow.RegisterOptions{Name: "After"})
-	env.RegisterActivityWithOptions(func(raw json.RawMessage) error {
-		a.tidy = append(a.tidy, string(raw))
-		return nil
-	}, activity.RegisterOptions{Name: "Tidy"})
-	env.OnActivity(activities.HTTPTrigger, mock.Anything).Return(func(in activities.TriggerInput) error {
-		a.http = append(a.http, in)
-		return nil
-	})
-	env.OnSignalExternalWorkflow(mock.Anything, "other", "", "quiet", mock.Anything).Return(nil)
-}
-
-func TestThen(t *testing.T) {
-	env := quietEnvironment(t)
-	var a actors
-	a.register(env)
-	signalAt(env, time.Second, `{"count":3}`)
-	r := quietRun(t, env, fmt.Sprintf(told, everyThen))
-	require.Len(t, r.Then, 4)
-	for i, then := range r.Then {
-		require.Equal(t, ThenResult{N: i, Done: true, OK: true}, then)
-	}
-	id := "default-test-workflow-id"
-	require.Len(t, a.http, 1)
-	require.Equal(t, id+"/1/0", a.http[0].IdempotencyKey)
-	require.Equal(t, "POST", a.http[0].Method)
-	require.Equal(t, "deploy", a.http[0].Auth)
-	require.JSONEq(t, `{"reason":"quiet","count":3,"source":{"signal":{}},"generation":1,"idempotencyKey":"`+id+`/1/0","input":null}`, string(a.http[0].Body))
-	require.Equal(t, []string{`after {"x":1}`}, a.after)
-	require.Len(t, a.tidy, 1)
-	require.Contains(t, a.tidy[0], `"idempotencyKey":"`+id+`/1/2"`)
-}
-
-func TestThenByReason(t *testing.T) {
-	for rule, ran := range map[string]int{`,"deadline":"1m"`: 1, `,"startTimeout":"1m"`: 1} {
-		env := quietEnvironment(t)
-		var a actors
-		a.register(env)
-		r := quietRun(t, env, fmt.Sprintf(told, rule+everyThen))
-		require.Len(t, r.Then, ran)
-		require.Equal(t, 5, r.Then[0].N)
-		require.Equal(t, []string{`"failed"`}, a.tidy)
-	}
-	env := quietEnvironment(t)
-	var a actors
-	a.register(env)
-	updateAt(env, time.Minute, UpdateStop, `{}`)
-	require.Empty(t, quietRun(t, env, fmt.Sprintf(told, everyThen)).Then)
-}
-
-func TestThenThatFailsIsTold(t *testing.T) {
-	env := quietEnvironment(t)
-	env.OnActivity(activities.HTTPTrigger, mock.Anything).Return(temporal.NewNonRetryableApplicationError("HTTP.Trigger https://example.com:443: answered 404", activities.TypeNotFound, nil))
-	env.OnSignalExternalWorkflow(mock.Anything, "gone", "", "n", mock.Anything).Return(errors.New("unknown external workflow"))
-	signalAt(env, time.Second, `{"count":3}`)
-	r := quietRun(t, env, fmt.Sprintf(told, `,"then":[{"http":{"url":"https://example.com/hook"}},{"signal":{"workflowId":"gone","name":"n"}}]`))
-	require.Equal(t, quiescence.ReasonQuiet, r.Reason)
-	require.False(t, r.Then[0].OK)
-	require.Equal(t, "HTTP.Trigger https://example.com:443: answered 404", r.Then[0].Error)
-	require.False(t, r.Then[1].OK)
-	require.NotEmpty(t, r.Then[1].Error)
-}
-
-func TestLateData(t *testing.T) {
-	env := quietEnvironment(t)
-	var a actors
-	a.register(env)
-	signalAt(env, 10*time.Second, `{"count":1}`)
-	var first QuiescenceStatus
-	env.RegisterDelayedCallback(func() {
-		value, err := env.QueryWorkflow(QueryStatus)
-		require.NoError(t, err)
-		require.NoError(t, value.Get(&first))
-	}, 200*time.Second)
-	signalAt(env, 300*time.Second, `{"count":2}`)
-	r := quietRun(t, env, fmt.Sprintf(told, `,"late":{"watch":"10m"}`+everyThen))
-	require.Equal(t, quiescence.Done, first.Phase)
-	require.Equal(t, 1, first.Result.Generation, "the first result is in the status at once")
-	require.False(t, first.Result.Late)
-	require.Equal(t, 2, r.Generation)
-	require.True(t, r.Late)
-	require.EqualValues(t, 3, r.Count)
-	require.Equal(t, 450*time.Second, r.FinishedAt.Sub(quietStart))
-	require.Equal(t, 160*time.Second+10*time.Minute, env.Now().Sub(quietStart), "the watch ends ten minutes after the first quiet")
-	require.Equal(t, []ThenResult{{N: 4, Done: true, OK: true}}, r.Then)
-	require.Equal(t, `"late"`, a.tidy[1])
-	require.Len(t, a.http, 1, "the entries of the first quiet do not run again")
-}
-
-// A generation that is under way when the watch ends is owed its quiet.
-func TestLateDataNearTheEndOfTheWatch(t *testing.T) {
-	env := quietEnvironment(t)
-	signalAt(env, 10*time.Second, `{"count":1}`)
-	signalAt(env, 215*time.Second, `{"count":1}`)
-	r := quietRun(t, env, fmt.Sprintf(told, `,"late":{"watch":"1m"}`))
-	require.Equal(t, 2, r.Generation)
-	require.Equal(t, 365*time.Second, r.FinishedAt.Sub(quietStart))
-	require.Equal(t, r.FinishedAt, env.Now().UTC())
 }
 
 // A run that goes on from what another carried is where that one was.
