@@ -10,7 +10,6 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -281,7 +280,7 @@ func (p *poller) look(ctx context.Context, id string) (running bool, state start
 	if err != nil {
 		return false, startFailed, err
 	}
-	info := described.GetWorkflowExecutionInfo()
+	info := described.RawResponse.GetWorkflowExecutionInfo()
 	running = info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	var claimer ClaimerRef
 	if payload := info.GetMemo().GetFields()[memoClaimer]; payload != nil {
@@ -295,8 +294,8 @@ func (p *poller) look(ctx context.Context, id string) (running bool, state start
 	return running, startOther, nil
 }
 
-func (p *poller) describe(ctx context.Context, id string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	return p.Temporal.DescribeWorkflowExecution(ctx, id, "")
+func (p *poller) describe(ctx context.Context, id string) (*client.WorkflowExecutionDescription, error) {
+	return p.Temporal.DescribeWorkflow(ctx, id, "")
 }
 
 func (p *poller) converter() converter.DataConverter {

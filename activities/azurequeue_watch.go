@@ -148,7 +148,7 @@ func (p *poller) lookAt(ctx context.Context, control ClaimControl, tasks []OpenT
 		described, err := p.describe(ctx, f.task.ID())
 		f.err = err
 		if err == nil {
-			f.status = statusName(described.GetWorkflowExecutionInfo().GetStatus())
+			f.status = statusName(described.RawResponse.GetWorkflowExecutionInfo().GetStatus())
 			if f.status == "" && control.State == ClaimStopped {
 				f.told = p.Temporal.SignalWorkflow(ctx, f.task.ID(), "", SignalTaskStop, map[string]string{"reason": "the claimer was stopped"}) == nil
 			}

@@ -69,12 +69,6 @@ type line struct {
 	timer    *time.Timer
 }
 
-// A group is the calls of a line that need the same accounts.
-type group struct {
-	accounts []*account
-	queue    throughput.Queue[*ticket]
-}
-
 // A ticket is one call on its way through the scheduler.
 type ticket struct {
 	request throughput.Request
@@ -282,15 +276,6 @@ func (l *line) count(class int) (n int) {
 	return n
 }
 
-func (g *group) ready(now time.Time) bool {
-	for _, a := range g.accounts {
-		if !a.ready(now) {
-			return false
-		}
-	}
-	return true
-}
-
 // arm sets the timer for when the first waiting group has all its accounts ready.
 // A line that waits for a lease, or for an answer, is woken by that.
 func (s *scheduler) arm(l *line, now time.Time) {
@@ -324,32 +309,4 @@ func (s *scheduler) wake(l *line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dispatch(l, s.now())
-}
-
-// groupFor finds or makes the group of calls that need these accounts.
-func (l *line) groupFor(charges []accountCharge) *group {
-	for _, g := range l.groups {
-		if g.has(charges) {
-			return g
-		}
-	}
-	g := &group{}
-	for _, c := range charges {
-		g.accounts = append(g.accounts, c.account)
-		c.account.joined(l)
-	}
-	l.groups = append(l.groups, g)
-	return g
-}
-
-func (g *group) has(charges []accountCharge) bool {
-	if len(g.accounts) != len(charges) {
-		return false
-	}
-	for i, c := range charges {
-		if g.accounts[i] != c.account {
-			return false
-		}
-	}
-	return true
 }

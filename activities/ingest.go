@@ -125,10 +125,10 @@ func (p IngestPlan) manifestKey() string { return p.ReportPrefix + p.Run + "/man
 // reportKey is the object that tells the outcome for each source object.
 func (p IngestPlan) reportKey() string { return p.ReportPrefix + p.Run + "/report.json" }
 
-// progressID is the DynamoDB item of object n of the manifest. It can't clash
-// with the counters of CountObjects, whose ids are bucket names: these have no
-// slash, and prefixes of a bucket follow its name.
-func (p IngestPlan) progressID(n int64) string { return "#ingest/" + p.Run + "/" + itoa(n) }
+// progressID is the DynamoDB item of object n of the manifest. No bucket name
+// begins with #, so it can't clash with what CountObjects keeps in the table:
+// counters under "<bucket>", its ledger under "#<bucket>/<key>".
+func (p IngestPlan) progressID(n int64) string { return "##ingest/" + p.Run + "/" + itoa(n) }
 
 // taskID names the task of object n, unique among all runs.
 func (p IngestPlan) taskID(n int64) string { return p.Run + "-" + itoa(n) }

@@ -117,9 +117,9 @@ func (r *Requests) Resume(ctx context.Context, in ResumeInput) (*Resumed, error)
 	defer done()
 	bounded, cancel := context.WithTimeout(alive, resumeTimeout)
 	defer cancel()
-	if described, err := r.Temporal.DescribeWorkflowExecution(bounded, in.ID, ""); err != nil {
+	if described, err := r.Temporal.DescribeWorkflow(bounded, in.ID, ""); err != nil {
 		return &Resumed{Error: oneLine(err)}, nil
-	} else if err := r.polled(bounded, described.GetWorkflowExecutionInfo().GetTaskQueue()); err != nil {
+	} else if err := r.polled(bounded, described.RawResponse.GetWorkflowExecutionInfo().GetTaskQueue()); err != nil {
 		return &Resumed{Error: oneLine(err)}, nil // nobody would even answer the claim
 	}
 	var claim struct {

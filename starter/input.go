@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"sigs.k8s.io/yaml"
 )
 
 // fileFlag is the document of a command, shared by all that take one.
@@ -52,11 +50,7 @@ func toJSON(raw []byte) (json.RawMessage, error) {
 		var probe any // meant as JSON, so the message is to be about JSON
 		return nil, fmt.Errorf("not valid JSON: %w", json.Unmarshal(raw, &probe))
 	}
-	converted, err := yaml.YAMLToJSONStrict(raw)
-	if err != nil {
-		return nil, fmt.Errorf("neither JSON nor YAML: %w", err)
-	}
-	return converted, nil
+	return fromYAML(raw)
 }
 
 // field is a top-level field of a document given by flag.

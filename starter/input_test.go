@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,7 @@ func write(t *testing.T, text string) fileFlag {
 }
 
 func testApp(stdin string) *app {
-	return newApp(nil, cli{}, strings.NewReader(stdin), &bytes.Buffer{}, &bytes.Buffer{})
+	return newApp(context.Background(), cli{}, strings.NewReader(stdin), &bytes.Buffer{}, &bytes.Buffer{})
 }
 
 func TestDocumentKeepsNumbersOfAnySize(t *testing.T) {
@@ -32,6 +33,12 @@ func TestDocumentReadsYAMLAndStandardInput(t *testing.T) {
 	raw, err := testApp("bucket: b\nquiet:\n  repeats: 3\n").document(fileFlag{"-"}, field{"prefix", ""}, field{"capacity", 0})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"bucket":"b","quiet":{"repeats":3}}`, string(raw))
+}
+
+func TestDocumentKeepsWhatYAMLWouldTurn(t *testing.T) {
+	raw, err := testApp("n: 12345678901234567890123.5\non: no\nyes: true\nhex: 0x10\ntext: '5'\ndate: 2026-01-02\nempty:\nlist: [1, a]\n").document(fileFlag{"-"})
+	require.NoError(t, err)
+	require.Equal(t, `{"n":12345678901234567890123.5,"on":"no","yes":true,"hex":16,"text":"5","date":"2026-01-02","empty":null,"list":[1,"a"]}`, string(raw))
 }
 
 func TestDocumentWithoutFileIsWhatTheFlagsSay(t *testing.T) {

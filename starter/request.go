@@ -139,7 +139,7 @@ type requestValidateCmd struct {
 }
 
 func (r requestValidateCmd) Run(a *app) error {
-	input, err := a.document(fileFlag{File: r.File})
+	input, err := a.document(fileFlag(r))
 	if err != nil {
 		return err
 	}
@@ -255,11 +255,11 @@ func (r requestRerunCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	described, err := a.connected.DescribeWorkflowExecution(a.ctx, r.ID, "")
+	described, err := a.connected.DescribeWorkflow(a.ctx, r.ID, "")
 	if err != nil {
 		return err
 	}
-	switch described.GetWorkflowExecutionInfo().GetStatus() {
+	switch described.RawResponse.GetWorkflowExecutionInfo().GetStatus() {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		return failed("Conflict: %s is still alive; stop it first, or resume it", r.ID)
 	default:

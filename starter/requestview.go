@@ -37,11 +37,11 @@ func (r requestStatusCmd) Run(a *app) error {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return err
 	}
-	described, err := a.connected.DescribeWorkflowExecution(a.ctx, r.ID, "")
+	described, err := a.connected.DescribeWorkflow(a.ctx, r.ID, "")
 	if err != nil {
 		return err
 	}
-	closed := closedAs(described.GetWorkflowExecutionInfo().GetStatus())
+	closed := closedAs(described.RawResponse.GetWorkflowExecutionInfo().GetStatus())
 	if closed == "" {
 		a.noteUnpolled(&s)
 	}
@@ -65,11 +65,11 @@ func (a *app) explainUnpolled(id string, err error) error {
 	if a.connected == nil {
 		return err
 	}
-	described, describeErr := a.connected.DescribeWorkflowExecution(a.ctx, id, "")
+	described, describeErr := a.connected.DescribeWorkflow(a.ctx, id, "")
 	if describeErr != nil {
 		return err
 	}
-	queue := described.GetWorkflowExecutionInfo().GetTaskQueue()
+	queue := described.RawResponse.GetWorkflowExecutionInfo().GetTaskQueue()
 	if polled, pollErr := activities.Polled(a.ctx, a.connected, queue); pollErr == nil && !polled {
 		return failed("no worker polls queue %s, so nobody answers for %s", queue, id)
 	}

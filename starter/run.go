@@ -157,17 +157,6 @@ func closedAs(status enumspb.WorkflowExecutionStatus) string {
 	return status.String()
 }
 
-// outcome waits for a run that has ended and returns its result or its error.
-func (a *app) outcome(workflowID, runID string) (json.RawMessage, error) {
-	c, err := a.temporal()
-	if err != nil {
-		return nil, err
-	}
-	var result json.RawMessage
-	err = c.GetWorkflow(a.ctx, workflowID, runID).Get(a.ctx, &result)
-	return result, err
-}
-
 // failureDetails returns the first detail of the application error that a run
 // ended with, such as a request's status document.
 func failureDetails(err error) (json.RawMessage, bool) {

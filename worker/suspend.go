@@ -98,14 +98,14 @@ func (s *suspender) suspend(ctx context.Context) {
 // is suspended and resumed with its parent.
 func (s *suspender) suspendOne(ctx context.Context, id string) error {
 	for {
-		described, err := s.temporal.DescribeWorkflowExecution(ctx, id, "")
+		described, err := s.temporal.DescribeWorkflow(ctx, id, "")
 		if err != nil {
 			return err
 		}
-		if !activities.IsJobOfRequest(described.GetWorkflowExecutionInfo()) {
+		if !activities.IsJobOfRequest(described.RawResponse.GetWorkflowExecutionInfo()) {
 			break
 		}
-		id = described.GetWorkflowExecutionInfo().GetParentExecution().GetWorkflowId()
+		id = described.RawResponse.GetWorkflowExecutionInfo().GetParentExecution().GetWorkflowId()
 	}
 	handle, err := s.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: id, UpdateName: workflows.UpdateSuspend, WaitForStage: client.WorkflowUpdateStageCompleted,

@@ -89,7 +89,7 @@ func notification(records []json.RawMessage) Message {
 		event, ok, err := fromRecord(raw)
 		switch {
 		case err != nil:
-			m.Faults = append(m.Faults, fmt.Errorf("Records[%d]: %w", i, err))
+			m.Faults = append(m.Faults, fmt.Errorf("in Records[%d]: %w", i, err))
 		case ok:
 			m.Events = append(m.Events, event)
 		default:

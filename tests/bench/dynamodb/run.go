@@ -145,11 +145,11 @@ func mean(list []float64) float64 {
 
 // events is the length of a workflow's history.
 func events(s *harness.Stack, workflowID string) int {
-	described, err := s.Client.DescribeWorkflowExecution(context.Background(), workflowID, "")
+	described, err := s.Client.DescribeWorkflow(context.Background(), workflowID, "")
 	if err != nil {
 		return 0
 	}
-	return int(described.GetWorkflowExecutionInfo().GetHistoryLength())
+	return int(described.RawResponse.GetWorkflowExecutionInfo().GetHistoryLength())
 }
 
 func makeTable(s *harness.Stack) (string, error) {

@@ -223,11 +223,11 @@ func (b *bench) awaitTask(taskID string, runID int) task {
 
 // taskStatus is Temporal's status of a Task; unspecified while there is none.
 func (b *bench) taskStatus(ctx context.Context, taskID string, runID int) enumspb.WorkflowExecutionStatus {
-	described, err := b.Client.DescribeWorkflowExecution(ctx, fmt.Sprintf("task/%s/%d", taskID, runID), "")
+	described, err := b.Client.DescribeWorkflow(ctx, fmt.Sprintf("task/%s/%d", taskID, runID), "")
 	if err != nil {
 		return enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
 	}
-	return described.GetWorkflowExecutionInfo().GetStatus()
+	return described.RawResponse.GetWorkflowExecutionInfo().GetStatus()
 }
 
 // history counts the events of a workflow's last run by kind of interest.

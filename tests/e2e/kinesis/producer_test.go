@@ -62,8 +62,8 @@ func (p *producer) numbers() (list []string) {
 func (p *producer) end() {
 	require.NoError(p.t, p.Client.CancelWorkflow(p.t.Context(), p.id, ""))
 	harness.Await(p.t, "the producer has ended", func(ctx context.Context) error {
-		d, err := p.Client.DescribeWorkflowExecution(ctx, p.id, "")
-		if err == nil && d.GetWorkflowExecutionInfo().GetCloseTime() == nil {
+		d, err := p.Client.DescribeWorkflow(ctx, p.id, "")
+		if err == nil && d.RawResponse.GetWorkflowExecutionInfo().GetCloseTime() == nil {
 			err = errors.New("it runs")
 		}
 		return err
@@ -117,9 +117,9 @@ func TestProducerOutlastsAnOutageOfKinesis(t *testing.T) {
 // history of 40 events long enough.
 func TestProducerContinuesAsNewWhileAddsKeepComing(t *testing.T) {
 	p := newProducerOn(t, harness.Start(t, harness.Options{Own: true, Args: []string{"--dynamic", "limit.historyCount.suggestContinueAsNew=40"}}))
-	first, err := p.Client.DescribeWorkflowExecution(t.Context(), p.id, "")
+	first, err := p.Client.DescribeWorkflow(t.Context(), p.id, "")
 	require.NoError(t, err)
-	run := first.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	run := first.RawResponse.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 	const adds, each = 14, 3
 	for i := range adds {
 		p.add(i*each, each, 6)
@@ -128,14 +128,14 @@ func TestProducerContinuesAsNewWhileAddsKeepComing(t *testing.T) {
 	s := p.status()
 	require.EqualValues(t, adds*each, s.Sent)
 	require.Zero(t, s.Dropped)
-	last, err := p.Client.DescribeWorkflowExecution(t.Context(), p.id, "")
+	last, err := p.Client.DescribeWorkflow(t.Context(), p.id, "")
 	require.NoError(t, err)
-	require.NotEqual(t, run, last.GetWorkflowExecutionInfo().GetExecution().GetRunId(), "it has continued as new")
+	require.NotEqual(t, run, last.RawResponse.GetWorkflowExecutionInfo().GetExecution().GetRunId(), "it has continued as new")
 	numbers := p.numbers()
 	for i := 1; i < len(numbers); i++ {
 		require.Less(t, numbers[i-1], numbers[i])
 	}
 	require.Len(t, numbers, adds*each)
 	p.end()
-	p.Record(p.id, workflows.TypeProducer, "continued", last.GetWorkflowExecutionInfo().GetExecution().GetRunId())
+	p.Record(p.id, workflows.TypeProducer, "continued", last.RawResponse.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 }

@@ -216,9 +216,9 @@ func TestThenReachesOutside(t *testing.T) {
 	}
 	require.Positive(t, hooked)
 	require.NoError(t, s.Client.GetWorkflow(t.Context(), id+"-after", "").Get(t.Context(), nil))
-	described, err := s.Client.DescribeWorkflowExecution(t.Context(), id+"-after", "")
+	described, err := s.Client.DescribeWorkflow(t.Context(), id+"-after", "")
 	require.NoError(t, err)
-	require.Contains(t, described.GetWorkflowExecutionInfo().GetMemo().GetFields(), "idempotencyKey")
+	require.Contains(t, described.RawResponse.GetWorkflowExecutionInfo().GetMemo().GetFields(), "idempotencyKey")
 	history := s.Temporal("workflow", "show", "--workflow-id", id, "--output", "json").OK(t).Stdout
 	require.NotContains(t, history, "open-sesame")
 	s.Record(id, "Quiescence", "then")

@@ -37,9 +37,9 @@ func TestCaseQ14SignalsSurviveTheRollOver(t *testing.T) {
 	r := resultOf(t, run)
 	require.Equal(t, "quiet", r.Reason)
 	require.EqualValues(t, senders*each, r.Count)
-	described, err := s.Client.DescribeWorkflowExecution(t.Context(), id, "")
+	described, err := s.Client.DescribeWorkflow(t.Context(), id, "")
 	require.NoError(t, err)
-	last := described.GetWorkflowExecutionInfo()
+	last := described.RawResponse.GetWorkflowExecutionInfo()
 	require.NotEqual(t, first, last.GetExecution().GetRunId(), "it has continued as new")
 	s.Record(id, "Quiescence", "rolled-over")
 }

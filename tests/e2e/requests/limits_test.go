@@ -85,9 +85,9 @@ func rollOver(b *bench, run client.WorkflowRun) {
 // describe is the ID of the request's present run.
 func (b *bench) describe(id string) string {
 	b.t.Helper()
-	described, err := b.c.DescribeWorkflowExecution(b.patient(), id, "")
+	described, err := b.c.DescribeWorkflow(b.patient(), id, "")
 	require.NoError(b.t, err)
-	return described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	return described.RawResponse.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 }
 
 func TestCaseR15ChildrenOutliveRollOverAndAreCancelled(t *testing.T) {
@@ -115,11 +115,11 @@ func TestCaseR15ChildrenOutliveRollOverAndAreCancelled(t *testing.T) {
 	require.Error(t, run.Get(b.patient(), nil))
 	for _, job := range []string{"plain", "rolls", "sub"} {
 		harness.Await(t, job+" is cancelled", func(ctx context.Context) error {
-			described, err := b.c.DescribeWorkflowExecution(ctx, run.GetID()+"/"+job+"/1", "")
+			described, err := b.c.DescribeWorkflow(ctx, run.GetID()+"/"+job+"/1", "")
 			if err != nil {
 				return err
 			}
-			if s := described.GetWorkflowExecutionInfo().GetStatus(); s != enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED {
+			if s := described.RawResponse.GetWorkflowExecutionInfo().GetStatus(); s != enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED {
 				return errors.New(s.String())
 			}
 			return nil

@@ -136,10 +136,10 @@ func TestCaseR17SuspendedIsAliveAndLeavesNothingHalfSet(t *testing.T) {
 			require.Nil(t, s.SuspendedAt)
 			require.Nil(t, s.ResumeBy)
 			require.NotNil(t, s.FinishedAt)
-			described, err := b.c.DescribeWorkflowExecution(b.patient(), run.GetID(), "")
+			described, err := b.c.DescribeWorkflow(b.patient(), run.GetID(), "")
 			require.NoError(t, err)
 			b.Record(run.GetID(), workflows.TypeRequest, "suspended-then-"+c.name)
-			require.Equal(t, c.want, described.GetWorkflowExecutionInfo().GetStatus().String())
+			require.Equal(t, c.want, described.RawResponse.GetWorkflowExecutionInfo().GetStatus().String())
 		})
 	}
 }
