@@ -26,9 +26,21 @@ func (s *service) newDynamoDB(c config, made *clients, metrics client.MetricsHan
 		Marks:   made.temporal,
 		Logger:  connect.TemporalLogger(logger),
 		Metrics: metrics,
+
+		MaxPayload: maxAnswer(c),
 	})
 	s.after = append(s.after, func(context.Context) { db.Close() })
 	return db
+}
+
+// maxAnswer is the bytes that an answer may have: what a payload holds (0), or,
+// where payloads travel by reference, the most that DynamoDB itself answers, 16 MB
+// of a batch.
+func maxAnswer(c config) int {
+	if c.PayloadBucket == "" {
+		return 0
+	}
+	return 16 * mebibyte
 }
 
 // workerName tells this process from all others of the fleet: two on one host may

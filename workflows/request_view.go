@@ -25,6 +25,7 @@ type RequestStatus struct {
 	Stopping     int            `json:"stopping"`     // jobs that were asked to stop and are waited for
 	TotalJobs    int            `json:"totalJobs"`
 	FinishedJobs int            `json:"finishedJobs"`
+	LogDropped   int            `json:"logDropped"` // oldest entries of the log, too many to keep
 	Claim        *RequestClaim  `json:"claim"`
 	Jobs         []RequestJob   `json:"jobs"`
 
@@ -45,21 +46,13 @@ type RequestJob struct {
 	TaskQueue  string         `json:"taskQueue"`
 	State      jobchain.State `json:"state"`
 	Tries      int            `json:"tries"`
-	StartedAt  *time.Time     `json:"startedAt,omitempty"`  // of the latest try
-	FinishedAt *time.Time     `json:"finishedAt,omitempty"` // of the latest try
-	Error      string         `json:"error,omitempty"`
-	WaitsFor   []string       `json:"waitsFor,omitempty"` // ids, or why else it waits
+	StartedAt  *time.Time     `json:"startedAt"`  // of the latest try
+	FinishedAt *time.Time     `json:"finishedAt"` // of the latest try
+	Error      string         `json:"error"`
+	WaitsFor   []string       `json:"waitsFor"` // ids, or why else it waits
 }
 
-// RequestLog answers the query log.
-type RequestLog struct {
-	AsOf    time.Time      `json:"asOf"`
-	Total   int            `json:"total"`   // entries that the question covers
-	Dropped int            `json:"dropped"` // older ones that were too many to keep
-	Entries []RequestEntry `json:"entries"`
-}
-
-// RequestEntry is a try in RequestLog.
+// RequestEntry is a try in the answer to the query log, oldest first.
 type RequestEntry struct {
 	Job        string         `json:"job"`
 	Try        int            `json:"try"`
@@ -107,12 +100,12 @@ func (r *request) answer(ctx workflow.Context) error {
 			}
 			return r.status(ctx, p), nil
 		}, workflow.QueryHandlerOptions{Description: "The request and its jobs."}),
-		workflow.SetQueryHandlerWithOptions(ctx, QueryLog, func(raw json.RawMessage) (*RequestLog, error) {
+		workflow.SetQueryHandlerWithOptions(ctx, QueryLog, func(raw json.RawMessage) ([]RequestEntry, error) {
 			p := logPage{page: page{Limit: defaultPage}}
 			if err := decode(TypeRequest+" "+QueryLog, raw, &p); err != nil {
 				return nil, err
 			}
-			return r.tryLog(ctx, p)
+			return r.tryLog(p)
 		}, workflow.QueryHandlerOptions{Description: "An entry for each try."}),
 		workflow.SetQueryHandlerWithOptions(ctx, QueryExport, func() (jobchain.Document, error) {
 			return r.chain.Export(), nil
@@ -127,7 +120,7 @@ func (r *request) status(ctx workflow.Context, p page) *RequestStatus {
 		AsOf: now.UTC(), ID: r.id, Type: r.doc.Type, State: r.gate.State, Reason: r.gate.Reason,
 		CreatedAt: r.created.UTC(), SuspendedAt: instant(r.gate.SuspendedAt), ResumeBy: instant(r.gate.ResumeBy),
 		FinishedAt: instant(r.finishedAt), SuspendedFor: r.suspendedFor(now).String(), Stopping: r.stopping(now),
-		TotalJobs: r.chain.Total(), FinishedJobs: r.chain.Finished(), Jobs: []RequestJob{},
+		TotalJobs: r.chain.Total(), FinishedJobs: r.chain.Finished(), LogDropped: r.chain.Log().Dropped(), Jobs: []RequestJob{},
 	}
 	if r.gate.Claim.Live(now) {
 		s.Claim = &RequestClaim{Holder: r.gate.Claim.Holder, ExpiresAt: r.gate.Claim.ExpiresAt.UTC()}
@@ -145,8 +138,12 @@ func (r *request) jobView(i int) RequestJob {
 	if queue == "" {
 		queue = r.queue
 	}
+	waitsFor := v.WaitsFor
+	if waitsFor == nil {
+		waitsFor = []string{}
+	}
 	return RequestJob{ID: j.ID, Name: j.Name(), TaskQueue: queue, State: v.State, Tries: v.Tries,
-		StartedAt: instant(v.Started), FinishedAt: instant(v.Ended), Error: errorText(v.Type, v.Error), WaitsFor: v.WaitsFor}
+		StartedAt: instant(v.Started), FinishedAt: instant(v.Ended), Error: errorText(v.Type, v.Error), WaitsFor: waitsFor}
 }
 
 func (r *request) suspendedFor(now time.Time) time.Duration {
@@ -157,7 +154,7 @@ func (r *request) suspendedFor(now time.Time) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-func (r *request) tryLog(ctx workflow.Context, p logPage) (*RequestLog, error) {
+func (r *request) tryLog(p logPage) ([]RequestEntry, error) {
 	log := r.chain.Log()
 	var rows []int
 	only, known := r.chain.Index(p.Job)
@@ -173,11 +170,11 @@ func (r *request) tryLog(ctx workflow.Context, p logPage) (*RequestLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := &RequestLog{AsOf: workflow.Now(ctx).UTC(), Total: len(rows), Dropped: log.Dropped(), Entries: []RequestEntry{}}
+	entries := []RequestEntry{}
 	for _, n := range rows[from:to] {
 		e := log.At(n)
-		answer.Entries = append(answer.Entries, RequestEntry{Job: r.chain.Job(e.Job).ID, Try: e.Try, State: e.State,
+		entries = append(entries, RequestEntry{Job: r.chain.Job(e.Job).ID, Try: e.Try, State: e.State,
 			Error: errorText(e.Type, e.Error), StartedAt: e.Started.UTC(), FinishedAt: instant(e.Ended)})
 	}
-	return answer, nil
+	return entries, nil
 }

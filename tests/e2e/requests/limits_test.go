@@ -152,6 +152,6 @@ func TestRollOverKeepsSuspensionClaimAndCheckpoints(t *testing.T) {
 	result := b.result(run)
 	require.NotContains(t, string(result.Jobs["b"]), `"from":0`)
 	require.JSONEq(t, fmt.Sprintf(`[12345678901234567890123,%q]`, first), string(result.Jobs["c"]))
-	require.Len(t, b.log(run).Entries, 3)
+	require.Len(t, b.log(run), 3)
 	b.Record(run.GetID(), workflows.TypeRequest, "continued-suspended-and-claimed")
 }

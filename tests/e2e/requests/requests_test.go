@@ -130,13 +130,13 @@ func (b *bench) status(run client.WorkflowRun) *workflows.RequestStatus {
 	return &s
 }
 
-func (b *bench) log(run client.WorkflowRun) *workflows.RequestLog {
+func (b *bench) log(run client.WorkflowRun) []workflows.RequestEntry {
 	b.t.Helper()
 	answer, err := b.c.QueryWorkflow(b.patient(), run.GetID(), "", workflows.QueryLog)
 	require.NoError(b.t, err)
-	var l workflows.RequestLog
+	var l []workflows.RequestEntry
 	require.NoError(b.t, answer.Get(&l))
-	return &l
+	return l
 }
 
 // update sends an update and returns its answer or the refusal.

@@ -35,9 +35,9 @@ func TestSuspendStopsJobsAndResumeGoesOnFromTheirCheckpoints(t *testing.T) {
 	result := b.result(run)
 	require.NotContains(t, string(result.Jobs["a"]), `"from":0`, "went on from the checkpoint")
 	log := b.log(run)
-	require.Equal(t, 2, log.Total, "a suspended try is repeated under its number")
-	require.Equal(t, 1, log.Entries[0].Try)
-	require.Equal(t, jobchain.Complete, log.Entries[0].State)
+	require.Len(t, log, 2, "a suspended try is repeated under its number")
+	require.Equal(t, 1, log[0].Try)
+	require.Equal(t, jobchain.Complete, log[0].State)
 	require.Equal(t, 2, b.jobs.Dispatches(run.GetID(), "a/1"))
 	b.Record(run.GetID(), workflows.TypeRequest, "suspended-and-resumed-from-checkpoint")
 }
@@ -60,9 +60,9 @@ func TestCaseR09SuspendingCountsNoTry(t *testing.T) {
 	b.must(run, "resume", `{}`)
 	require.Equal(t, jobchain.Complete, b.result(run).State)
 	log := b.log(run)
-	require.Len(t, log.Entries, 2)
-	require.Equal(t, []int{1, 2}, []int{log.Entries[0].Try, log.Entries[1].Try})
-	require.Equal(t, jobchain.Fail, log.Entries[0].State)
+	require.Len(t, log, 2)
+	require.Equal(t, []int{1, 2}, []int{log[0].Try, log[1].Try})
+	require.Equal(t, jobchain.Fail, log[0].State)
 	b.Record(run.GetID(), workflows.TypeRequest, "suspended-in-the-pause-before-a-retry")
 }
 
@@ -227,7 +227,7 @@ func TestSequenceIsRetriedTogether(t *testing.T) {
 		{"id":"c","activity":"Test.Job","after":["b","slow"]}]}`)
 	require.Equal(t, jobchain.Complete, b.result(run).State)
 	var tries []string
-	for _, e := range b.log(run).Entries {
+	for _, e := range b.log(run) {
 		tries = append(tries, fmt.Sprintf("%s/%d %s", e.Job, e.Try, e.State))
 	}
 	require.ElementsMatch(t, []string{"a/1 COMPLETE", "slow/1 COMPLETE", "b/1 FAIL", "a/2 COMPLETE", "slow/2 COMPLETE", "b/2 COMPLETE", "c/1 COMPLETE"}, tries)
