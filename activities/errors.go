@@ -117,8 +117,10 @@ func Redact(text string) string {
 	return secrets.ReplaceAllString(strings.Join(strings.Fields(text), " "), "${1}${2}${3}[redacted]${4}")
 }
 
-// final is err as one that is not repeated, with its type, words and details.
-func final(err error) error {
+// Final is err as one that is not repeated, with its type, words and details. A
+// workflow that ends since an activity failed ends with it, so that the type is
+// told at the top. An error without a type of ours stays as it is.
+func Final(err error) error {
 	var application *temporal.ApplicationError
 	if !errors.As(err, &application) {
 		return err

@@ -68,7 +68,7 @@ func TestRedact(t *testing.T) {
 }
 
 func TestFinalKeepsTypeAndWords(t *testing.T) {
-	err := final(Fail(TypeUnavailable, Failure{ErrorDetails: ErrorDetails{Operation: "S3.HeadBucket", Target: "b"}, Message: "refused"}))
+	err := Final(Fail(TypeUnavailable, Failure{ErrorDetails: ErrorDetails{Operation: "S3.HeadBucket", Target: "b"}, Message: "refused"}))
 	var application *temporal.ApplicationError
 	require.ErrorAs(t, err, &application)
 	require.True(t, application.NonRetryable())

@@ -42,7 +42,7 @@ func lastAttempt(ctx context.Context, err error) error {
 	if TypeOf(err) != TypeUnavailable || activity.GetInfo(ctx).Attempt < prepareAttempts {
 		return err
 	}
-	return final(err)
+	return Final(err)
 }
 
 func (i *Ingest) prepare(ctx context.Context, p IngestPlan) (prepared IngestPrepared, err error) {

@@ -83,7 +83,7 @@ func Ingest(ctx workflow.Context, raw json.RawMessage) (*IngestResult, error) {
 		err = endErr
 	}
 	if err != nil {
-		return nil, err
+		return nil, activities.Final(err)
 	}
 	run.result = result
 	run.show(ending, phaseFinish, "")

@@ -47,6 +47,9 @@ func (in *ProducerInput) Check(faults *document.Faults) {
 			faults.Add(path, "must be %d to %d, not %d", low, high, n)
 		}
 	}
+	if in.Stream == "" && !faults.Has("stream") {
+		faults.Add("stream", "must not be empty")
+	}
 	if in.Stream != "" && !streamName.MatchString(in.Stream) {
 		faults.Add("stream", "%q is not a stream name of 1 to 128 letters, digits, _ . and -", in.Stream)
 	}

@@ -70,7 +70,10 @@ func (p *producer) listen(ctx workflow.Context) error {
 				if err != nil {
 					return err
 				}
-				return p.mayAdd(ctx, records)
+				if err := p.mayAdd(ctx, records); !p.makesRoom(err) {
+					return err
+				}
+				return nil
 			}}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateFlush, p.flush, workflow.UpdateHandlerOptions{
 			Description: "Send all that was accepted so far.",
@@ -117,10 +120,21 @@ func (p *producer) fullFor(ctx workflow.Context) time.Duration {
 	return max(batchTakes, p.NextAttemptAt.Sub(workflow.Now(ctx))+batchTakes)
 }
 
+// makesRoom says that a refusal has to be answered by the handler, which can send
+// what waits: without a flush interval nothing but a full batch goes by itself,
+// and a buffer that has no room for more never fills one.
+func (p *producer) makesRoom(err error) bool {
+	return activities.TypeOf(err) == activities.TypeThrottled && p.in.FlushInterval == 0 && p.batch == nil && !p.ready()
+}
+
 func (p *producer) add(ctx workflow.Context, raw json.RawMessage) (AddAnswer, error) {
 	records, err := readAdd(raw)
 	if err == nil {
 		err = p.mayAdd(ctx, records)
+	}
+	if p.makesRoom(err) {
+		p.Buffer.Due = len(p.Buffer.Records)
+		p.dirty = true
 	}
 	if err != nil {
 		return AddAnswer{}, err

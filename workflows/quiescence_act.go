@@ -13,6 +13,7 @@ import (
 
 // act begins the entries that follow a result. The watch goes on meanwhile.
 func (o *observer) act(ctx workflow.Context, result *QuiescenceResult) {
+	result.Then = []ThenResult{} // a list, if an empty one
 	for n := range o.in.Then {
 		entry := &o.in.Then[n]
 		if !entry.runs(result.Reason, result.Late) {

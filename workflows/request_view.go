@@ -7,6 +7,8 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"sluice/activities"
+	"sluice/internal/document"
 	"sluice/internal/jobchain"
 )
 
@@ -81,7 +83,17 @@ const (
 // bounds are the elements of a list of n that the page shows.
 func (p page) bounds(n int) (from, to int, err error) {
 	if p.Offset < 0 || p.Limit < 0 || p.Limit > maxPage {
-		return 0, 0, errors.New("offset: at least 0; limit: 0 to 2000")
+		var faults document.Faults
+		if p.Offset < 0 {
+			faults.Add("offset", "must be at least 0, not %d", p.Offset)
+		}
+		if p.Limit < 0 || p.Limit > maxPage {
+			faults.Add("limit", "must be between 0 and %d, not %d", maxPage, p.Limit)
+		}
+		return 0, 0, activities.Invalid(TypeRequest, faults)
+	}
+	if p.Limit == 0 {
+		p.Limit = maxPage
 	}
 	from = min(p.Offset, n)
 	return from, min(from+p.Limit, n), nil
@@ -159,7 +171,9 @@ func (r *request) tryLog(p logPage) ([]RequestEntry, error) {
 	var rows []int
 	only, known := r.chain.Index(p.Job)
 	if p.Job != "" && !known {
-		return nil, errors.New("no job " + p.Job)
+		return nil, activities.Fail(activities.TypeNotFound, activities.Failure{
+			ErrorDetails: activities.ErrorDetails{Operation: TypeRequest + " " + QueryLog, Target: p.Job}, Message: "there is no such job",
+		})
 	}
 	for n := range log.Len() {
 		if p.Job == "" || log.At(n).Job == only {

@@ -145,7 +145,7 @@ func exact(raw json.RawMessage) any {
 func floats(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		for key := range v { //workflowcheck:ignore each value is replaced for itself
+		for key := range v { // order does not matter: each value is replaced for itself
 			v[key] = floats(v[key])
 		}
 	case []any:
@@ -164,7 +164,7 @@ func copied(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		c := make(map[string]any, len(v))
-		for key, value := range v { //workflowcheck:ignore a map is copied into a map
+		for key, value := range v { // order does not matter: a map is copied into a map
 			c[key] = copied(value)
 		}
 		return c

@@ -135,7 +135,7 @@ func (d *Document) Carried() int {
 
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
-	for k := range m { //workflowcheck:ignore the keys are sorted before anyone sees them
+	for k := range m { // order does not matter: the keys are sorted before anyone sees them
 		keys = append(keys, k)
 	}
 	sortStrings(keys)

@@ -86,6 +86,11 @@ func (o *Owner) DescribeFailed(now time.Time, why string) {
 
 // Stale reports that the provisioned capacity should be looked up.
 func (o *Owner) Stale(now time.Time) bool {
+	if r, err := ParseResource(o.Resource); err == nil {
+		if _, fixed := r.Control(); fixed {
+			return false
+		}
+	}
 	return o.ByHand == 0 && (o.Described.IsZero() || now.Sub(o.Described) >= RefreshAfter)
 }
 
