@@ -30,7 +30,7 @@ func TestConfigDefaults(t *testing.T) {
 	require.Empty(t, c.HTTPAllow)
 	require.Equal(t, kinesisConfig{
 		BatchSize: 500, RequestBytes: 5 << 20, RecordBytes: 1 << 20, FlushInterval: 100 * time.Millisecond,
-		BufferSize: 10000, BufferBytes: 64 << 20, MaxConnections: 8,
+		BufferSize: 10000, BufferBytes: 64 << 20, MaxConnections: 8, RequestTimeout: 6 * time.Second,
 	}, c.Kinesis)
 }
 
