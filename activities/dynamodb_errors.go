@@ -133,7 +133,7 @@ func (f *failure) describe() Failure {
 	}
 	return Failure{
 		ErrorDetails: ErrorDetails{
-			Code:      throughput.CodeName(f.refusal.code),
+			Code:      f.refusal.code,
 			RequestID: f.refusal.requestID,
 			Operation: "DynamoDB." + f.request.Name,
 			Target:    f.request.Target(),

@@ -19,7 +19,7 @@ import (
 // A refusal is an answer that is no success, or that no answer came.
 type refusal struct {
 	status    int    // HTTP; 0 when no answer came
-	code      string // as the service spells it
+	code      string // as the service spells it, without its namespace
 	message   string
 	requestID string
 	body      json.RawMessage // of the error, where it is JSON
@@ -143,6 +143,7 @@ func (w *wire) refused() *refusal {
 			r.code = fault.Code
 		}
 	}
+	r.code = r.code[strings.LastIndexByte(r.code, '#')+1:] // without the namespace of the wire form
 	if r.code == "" {
 		r.code = fmt.Sprintf("HTTP %d", w.status)
 	}

@@ -100,5 +100,8 @@ func (a *app) operationInput(f oneJobFlags) (json.RawMessage, error) {
 	if err != nil {
 		return nil, usage("--cli-input-json: %v", err)
 	}
+	if document[0] != '{' {
+		return nil, usage("--cli-input-json: an object is expected, such as '{\"TableName\":\"t\"}'; a file goes as file://PATH")
+	}
 	return document, nil
 }
