@@ -41,6 +41,10 @@ func (r *request) ownEnd(t *try) jobchain.End {
 // typeTimeout is the type that the log shows for Temporal's timeouts.
 const typeTimeout = "Timeout"
 
+// notStarted is what the server puts in the place of a checkpoint when an
+// activity is cancelled that no worker has begun.
+const notStarted = `"ACTIVITY_ID_NOT_STARTED"`
+
 // endByError tells one kind of failure from another by type, never by text.
 func endByError(err error) jobchain.End {
 	e := jobchain.End{Kind: jobchain.Failed, Error: firstLine(err.Error())}
@@ -56,7 +60,9 @@ func endByError(err error) jobchain.End {
 		}
 	case errors.As(err, &canceled):
 		e.Type, e.Error = "Canceled", "canceled"
-		e.Checkpoint = detail(canceled.HasDetails(), canceled.Details)
+		if e.Checkpoint = detail(canceled.HasDetails(), canceled.Details); string(e.Checkpoint) == notStarted {
+			e.Checkpoint = nil
+		}
 	case errors.As(err, &application):
 		endByApplicationError(&e, application)
 	}
