@@ -76,7 +76,8 @@ func TestDrainCapacityAndMaxTasks(t *testing.T) {
 	b := newBench(t)
 	b.StartWorker()
 	for i := range 6 {
-		b.put(b.queue, message(fmt.Sprintf("%s-%d", b.queue, i), 0, nap{Sleep: "6s"}))
+		// Long enough that a busy machine sees four run at once.
+		b.put(b.queue, message(fmt.Sprintf("%s-%d", b.queue, i), 0, nap{Sleep: "25s"}))
 	}
 	run := b.claim(map[string]any{"capacity": 4})
 	b.awaitStatus("four run", func(s status) bool { return s.Running == 4 })
