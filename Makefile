@@ -60,7 +60,7 @@ check: $(BIN)/staticcheck $(BIN)/workflowcheck ## Formatting, vet, staticcheck, 
 test: tools build check ## Run every test, those against the dev stack included
 	go test $(TESTFLAGS) -race -timeout 10m ./internal/... ./activities/... ./workflows/... ./worker/... ./starter/...
 	cd devstack && go test $(TESTFLAGS) -timeout 10m ./... # -race would compile kumo's hundred services twice
-	go test $(TESTFLAGS) -p 2 -timeout 20m -count 1 ./tests/... # each package has a stack of its own and mostly waits
+	go test $(TESTFLAGS) -p 1 -timeout 20m -count 1 ./tests/... # one dev stack at a time
 
 .PHONY: demo
 demo: tools build ## Run the main job on real data, from nothing to its end (KEEP=1 leaves it up)
