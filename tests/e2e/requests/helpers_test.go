@@ -2,14 +2,17 @@ package requests_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice/tests/harness"
 	"sluice/workflows"
 )
 
@@ -27,6 +30,32 @@ func visible(p *programs, clause string, n int64) func(context.Context) error {
 		}
 		return err
 	}
+}
+
+// awaitCheckpoint waits until the server has a heartbeat of the activity that is
+// past its first step, so that a stop from here on leaves a checkpoint.
+func (b *bench) awaitCheckpoint(run client.WorkflowRun, activityID string) {
+	b.t.Helper()
+	harness.Await(b.t, "a checkpoint of "+activityID, func(ctx context.Context) error {
+		described, err := b.c.DescribeWorkflowExecution(ctx, run.GetID(), "")
+		if err != nil {
+			return err
+		}
+		for _, pending := range described.GetPendingActivities() {
+			if pending.GetActivityId() != activityID {
+				continue
+			}
+			var steps int
+			if err := converter.GetDefaultDataConverter().FromPayloads(pending.GetHeartbeatDetails(), &steps); err != nil {
+				return err
+			}
+			if steps == 0 {
+				return errors.New("still at its first step")
+			}
+			return nil
+		}
+		return errors.New("not running")
+	})
 }
 
 // replayFile replays a history file, against our code or against code that does

@@ -134,7 +134,7 @@ func TestRollOverKeepsSuspensionClaimAndCheckpoints(t *testing.T) {
 		{"id":"a","activity":"Test.Job","input":{"output":{"n":12345678901234567890123}}},
 		{"id":"b","activity":"Test.Job","after":["a"],"heartbeat":"5s","input":{"takes":"2s","checkpoints":true}},
 		{"id":"c","activity":"Test.Job","after":["b"],"input":{"output":[{"$from":"jobs.a.n"},{"$from":"request.run"}]}}]}`)
-	b.await(run, "b runs", jobRunning(1))
+	b.awaitCheckpoint(run, "b/1")
 	b.must(run, "suspend", `{"ttl":"5m","reason":"why"}`)
 	require.NoError(t, b.updateInto(run, "claim", `{"holder":"me"}`, nil))
 	before, first := b.status(run), run.GetRunID()

@@ -17,8 +17,7 @@ func TestSuspendStopsJobsAndResumeGoesOnFromTheirCheckpoints(t *testing.T) {
 	run := b.start(`{"jobs":[
 		{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"2s","checkpoints":true}},
 		{"id":"b","activity":"Test.Job","after":["a"]}]}`)
-	b.await(run, "a runs", jobRunning(0))
-	time.Sleep(300 * time.Millisecond) // some steps
+	b.awaitCheckpoint(run, "a/1")
 	s := b.must(run, "suspend", `{"reason":"deploy"}`)
 	require.Equal(t, jobchain.Suspended, s.State)
 	require.Equal(t, "deploy", s.Reason)
