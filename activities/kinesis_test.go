@@ -301,10 +301,14 @@ func TestPutObjectPinsTheObjectAndGoesOn(t *testing.T) {
 }
 
 func TestPutObjectRefusesWhatIsNotOfItsFormat(t *testing.T) {
-	for _, body := range []string{`{"a":1}`, `[1,2`, `[1] x`, `[1}`} {
+	for _, c := range []struct{ body, format string }{
+		{`{"a":1}`, "json-array"}, {`[1,2`, "json-array"}, {`[1] x`, "json-array"}, {`[1}`, "json-array"},
+		{"a,b\"c\n1,2\n", "csv"},
+		{"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03cut", "lines"}, {"\x1f\x8b", "lines"}, {"\x28\xb5\x2f\xfd", "lines"},
+	} {
 		w := newKinesisWorld(t, 1)
-		w.object(body)
-		_, err := w.putObject(`"Format":"json-array"`)
-		require.Equal(t, TypeInvalidInput, TypeOf(err), body)
+		w.object(c.body)
+		_, err := w.putObject(`"Format":"` + c.format + `"`)
+		require.Equal(t, TypeInvalidInput, TypeOf(err), "%q: %v", c.body, err)
 	}
 }

@@ -120,6 +120,9 @@ func (a *array) value(c byte) error {
 		case c == '}' || c == ']':
 			depth--
 		}
+		if depth < 0 {
+			return a.broken("a bracket closes nothing, or follows a comma")
+		}
 		a.size++
 		if len(a.element) <= MaxRecord {
 			a.element = append(a.element, c)
@@ -133,9 +136,6 @@ func (a *array) value(c byte) error {
 		}
 		if depth == 0 && !quoted && (next[0] == ',' || next[0] == ']' || isSpace(next[0])) {
 			return nil
-		}
-		if depth < 0 {
-			return a.broken("a bracket closes nothing")
 		}
 		if c, err = a.read(); err != nil {
 			return err

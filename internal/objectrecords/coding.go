@@ -3,6 +3,7 @@ package objectrecords
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -37,23 +38,71 @@ func Recognise(r io.Reader) (coding string, whole io.Reader, err error) {
 	return Identity, b, nil
 }
 
-// Decode reads the text of a coding. The reader must be closed.
+// Decode reads the text of a coding. A text that is broken is a [FormatError]; an
+// error of r stays what it is. The reader must be closed.
 func Decode(coding string, r io.Reader) (io.ReadCloser, error) {
-	switch coding {
-	case Identity:
+	if coding == Identity {
 		return io.NopCloser(r), nil
-	case Gzip:
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return nil, &FormatError{Message: err.Error()}
-		}
-		return z, nil
-	case Zstd:
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, &FormatError{Message: err.Error()}
-		}
-		return z.IOReadCloser(), nil
 	}
-	return nil, fmt.Errorf("no coding %q", coding)
+	source := &source{r: r}
+	var text io.ReadCloser
+	var err error
+	switch coding {
+	case Gzip:
+		text, err = gzip.NewReader(source)
+	case Zstd:
+		var z *zstd.Decoder
+		if z, err = zstd.NewReader(source, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow)); err == nil {
+			text = z.IOReadCloser()
+		}
+	default:
+		return nil, fmt.Errorf("no coding %q", coding)
+	}
+	d := &decoded{ReadCloser: text, source: source, coding: coding}
+	if err != nil {
+		return nil, d.explain(err)
+	}
+	return d, nil
+}
+
+// source remembers with which error its reader ended.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// decoded is decoded text whose errors are its own, not the source's.
+type decoded struct {
+	io.ReadCloser
+	source *source
+	coding string
+	offset int64
+}
+
+func (d *decoded) Read(p []byte) (int, error) {
+	n, err := d.ReadCloser.Read(p)
+	d.offset += int64(n)
+	if err != nil && err != io.EOF {
+		err = d.explain(err)
+	}
+	return n, err
+}
+
+// explain tells a broken text from a source that can't be read.
+func (d *decoded) explain(err error) error {
+	if d.source.err != nil {
+		return d.source.err
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+		return &FormatError{Offset: d.offset, Message: "the " + d.coding + " text is cut off"}
+	}
+	return &FormatError{Offset: d.offset, Message: "the " + d.coding + " text is broken: " + err.Error()}
 }

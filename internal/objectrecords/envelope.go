@@ -24,11 +24,12 @@ func NewEnvelope(run, bucket, key string) Envelope {
 func (e Envelope) Append(dst []byte, n int64, data []byte) []byte {
 	dst = append(dst, e.head...)
 	dst = strconv.AppendInt(dst, n, 10)
+	isText := utf8.Valid(data)
 	switch {
-	case json.Valid(data):
+	case isText && json.Valid(data):
 		dst = append(dst, `","data":`...)
 		dst = appendCompact(dst, data)
-	case utf8.Valid(data):
+	case isText:
 		dst = appendQuoted(append(dst, `","data":`...), string(data))
 	default:
 		dst = base64.StdEncoding.AppendEncode(append(dst, `","base64":"`...), data)

@@ -33,11 +33,29 @@ func NewKey(text string) (Key, error) {
 			return newConstant(inner)
 		}
 	}
-	path, err := jmespath.Compile(text)
+	path, err := compile(text)
 	if err != nil {
 		return Key{}, fmt.Errorf("not a JMESPath expression: %w", err)
 	}
 	return Key{path: path, source: text}, nil
+}
+
+// compile and search turn a panic of the expression library into an error: the
+// expression is a person's input, and a panic would be repeated for ever.
+func compile(text string) (path *jmespath.JMESPath, err error) {
+	defer refuse(&err)
+	return jmespath.Compile(text)
+}
+
+func search(path *jmespath.JMESPath, value any) (found any, err error) {
+	defer refuse(&err)
+	return path.Search(value)
+}
+
+func refuse(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("it can't be evaluated: %v", p)
+	}
 }
 
 func newConstant(text string) (Key, error) {
@@ -67,10 +85,10 @@ func (k Key) Append(dst, record []byte) (key []byte, bad string) {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(record))
 	decoder.UseNumber()
-	if decoder.Decode(&value) != nil || decoder.More() {
+	if decoder.Decode(&value) != nil || decoder.InputOffset() < int64(len(bytes.TrimRight(record, " \t\r\n"))) {
 		return dst, "the partition key is taken from JSON, which the record is not"
 	}
-	found, err := k.path.Search(value)
+	found, err := search(k.path, value)
 	if err != nil {
 		return dst, fmt.Sprintf("the partition key %s: %v", k.source, err)
 	}

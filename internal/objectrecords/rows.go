@@ -6,7 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"unicode/utf8"
 )
+
+// rowBytes bounds what is read for one row, the header too.
+const rowBytes = 2*MaxRecord + readBuffer
 
 // rows reads a CSV file with a header, each row as a JSON object of strings in
 // the order of the header.
@@ -29,7 +34,7 @@ func Header(r io.Reader) ([]string, error) {
 }
 
 func newRows(r io.Reader, offset int64, header []string) (*rows, error) {
-	bound := &bounded{r: r}
+	bound := &bounded{r: r, left: rowBytes}
 	rs := &rows{csv: csv.NewReader(bound), bound: bound, base: offset}
 	rs.csv.FieldsPerRecord = -1
 	rs.csv.ReuseRecord = true
@@ -41,11 +46,18 @@ func newRows(r io.Reader, offset int64, header []string) (*rows, error) {
 	if err == io.EOF {
 		return rs, nil
 	}
+	var parse *csv.ParseError
+	if errors.As(err, &parse) {
+		return nil, &FormatError{Message: "the header is not a row of CSV: " + parse.Err.Error()}
+	}
 	if err != nil {
 		return nil, rs.wrap(err)
 	}
 	header = append([]string{}, first...)
-	header[0] = string(bytes.TrimPrefix([]byte(header[0]), []byte("\xef\xbb\xbf")))
+	header[0] = strings.TrimPrefix(header[0], "\xef\xbb\xbf")
+	if !areText(header) {
+		return nil, &FormatError{Message: "the header is not UTF-8"}
+	}
 	rs.setHeader(header)
 	return rs, nil
 }
@@ -58,7 +70,7 @@ func (rs *rows) setHeader(header []string) {
 }
 
 func (rs *rows) Next() (Record, error) {
-	rs.bound.left = 2*MaxRecord + readBuffer
+	rs.bound.left = rowBytes
 	fields, err := rs.csv.Read()
 	end := rs.base + rs.csv.InputOffset()
 	var parse *csv.ParseError
@@ -70,6 +82,8 @@ func (rs *rows) Next() (Record, error) {
 	case len(fields) != len(rs.header):
 		return Record{Data: rs.raw(fields), End: end,
 			Bad: fmt.Sprintf("the row has %d fields, the header %d", len(fields), len(rs.header))}, nil
+	case !areText(fields):
+		return Record{Data: rs.raw(fields), End: end, Bad: "the row is not UTF-8"}, nil
 	}
 	rs.object = append(rs.object[:0], '{')
 	for i, value := range fields {
@@ -81,6 +95,16 @@ func (rs *rows) Next() (Record, error) {
 	}
 	rs.object = append(rs.object, '}')
 	return Record{Data: rs.object, Size: int64(len(rs.object)), End: end}, nil
+}
+
+// areText says that the fields can stand in JSON as they are.
+func areText(fields []string) bool {
+	for _, field := range fields {
+		if !utf8.ValidString(field) {
+			return false
+		}
+	}
+	return true
 }
 
 // raw is a row as CSV again, for whoever looks at it as a failed record.

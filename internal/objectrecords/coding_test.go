@@ -1,0 +1,83 @@
+package objectrecords
+
+import (
+	"bytes"
+	stdgzip "compress/gzip"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// encode compresses a text in so many members, as tools that append do.
+func encode(t require.TestingT, coding, text string, members int) []byte {
+	var b bytes.Buffer
+	for i := range members {
+		part := text[i*len(text)/members : (i+1)*len(text)/members]
+		var w io.WriteCloser
+		switch coding {
+		case Gzip:
+			w = stdgzip.NewWriter(&b)
+		case Zstd:
+			z, err := zstd.NewWriter(&b)
+			require.NoError(t, err)
+			w = z
+		default:
+			b.WriteString(part)
+			continue
+		}
+		_, err := io.WriteString(w, part)
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+	}
+	return b.Bytes()
+}
+
+func TestCodingsAreRecognisedAndDecoded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		coding := rapid.SampledFrom([]string{Identity, Gzip, Zstd}).Draw(t, "coding")
+		text := rapid.StringMatching(`[a-z\n]{0,200}`).Draw(t, "text")
+		encoded := encode(t, coding, text, rapid.IntRange(1, 3).Draw(t, "members"))
+		found, whole, err := Recognise(iotest.HalfReader(bytes.NewReader(encoded)))
+		require.NoError(t, err)
+		require.Equal(t, coding, found)
+		decoded, err := Decode(found, whole)
+		require.NoError(t, err)
+		read, err := io.ReadAll(decoded)
+		require.NoError(t, err)
+		require.NoError(t, decoded.Close())
+		require.Equal(t, text, string(read))
+	})
+}
+
+func TestBrokenCodingsAreTheFormatsFault(t *testing.T) {
+	text := strings.Repeat("some text that is compressed\n", 5000)
+	for _, coding := range []string{Gzip, Zstd} {
+		whole := encode(t, coding, text, 1)
+		cut, flipped := whole[:len(whole)/2], bytes.Clone(whole)
+		flipped[len(flipped)-3] ^= 0xff
+		for name, encoded := range map[string][]byte{"cut off": cut, "broken": flipped, "followed by something else": append(bytes.Clone(whole), "tail"...)} {
+			decoded, err := Decode(coding, bytes.NewReader(encoded))
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, decoded)
+			var fault *FormatError
+			require.ErrorAs(t, err, &fault, "%s %s", coding, name)
+			_ = decoded.Close() // tells the same again, or nothing
+		}
+		broken := errors.New("no connection")
+		decoded, err := Decode(coding, io.MultiReader(bytes.NewReader(cut), iotest.ErrReader(broken)))
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, decoded)
+		require.ErrorIs(t, err, broken, "a source that can't be read is no fault of the text")
+	}
+	_, err := Decode(Gzip, strings.NewReader("\x1f\x8b"))
+	var fault *FormatError
+	require.ErrorAs(t, err, &fault)
+	_, err = Decode("br", strings.NewReader(""))
+	require.ErrorContains(t, err, "no coding")
+}
