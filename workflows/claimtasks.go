@@ -26,11 +26,11 @@ import (
 // one per 32 or more under load; one for a task that finishes; two for an
 // update. An idle day adds less than 100 events in all.
 func ClaimTasks(ctx workflow.Context, raw json.RawMessage) (*ClaimTasksStatus, error) {
-	in := defaultClaimTasks()
-	if err := decode(TypeClaimTasks, raw, &in); err != nil {
+	in := continuedClaimTasks{ClaimTasksInput: defaultClaimTasks()}
+	if err := decodeRun(ctx, TypeClaimTasks, raw, &in.ClaimTasksInput, &in); err != nil {
 		return nil, err
 	}
-	c := &claimer{in: &in, state: in.Resumed, ref: claimerRef(ctx)}
+	c := &claimer{in: &in.ClaimTasksInput, state: in.Resumed, ref: claimerRef(ctx)}
 	if c.state == nil {
 		c.state = newClaimState(in.Capacity, workflow.Now(ctx))
 	} else {
@@ -177,9 +177,7 @@ func (c *claimer) continueAsNew(ctx workflow.Context) error {
 		return err
 	}
 	c.drainSignals(ctx)
-	next := *c.in
-	next.Resumed = c.state
-	return workflow.NewContinueAsNewError(ctx, TypeClaimTasks, next)
+	return workflow.NewContinueAsNewError(ctx, TypeClaimTasks, continuedClaimTasks{*c.in, c.state})
 }
 
 // handle sets up queries, updates and the signal.

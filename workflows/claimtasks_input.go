@@ -11,8 +11,7 @@ import (
 	"sluice/internal/taskmessage"
 )
 
-// ClaimTasksInput starts a claimer. Resumed is set by the workflow itself only,
-// to carry its state across continue-as-new.
+// ClaimTasksInput starts a claimer.
 type ClaimTasksInput struct {
 	Queues            []activities.QueueRef  `json:"queues,omitempty"` // in order of priority
 	SignedURLs        *activities.SignedURLs `json:"signedUrls,omitempty"`
@@ -27,7 +26,12 @@ type ClaimTasksInput struct {
 	Claim             activities.ClaimSpec   `json:"claim"`
 	Run               activities.RunSpec     `json:"run"`
 	FairnessKey       string                 `json:"fairnessKey"`
-	Resumed           *claimState            `json:"resumed,omitempty"`
+}
+
+// continuedClaimTasks is the input of a run that goes on from another.
+type continuedClaimTasks struct {
+	ClaimTasksInput
+	Resumed *claimState `json:"resumed,omitempty"`
 }
 
 // defaultClaimTasks is the input with the defaults of the contract.

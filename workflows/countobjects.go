@@ -34,11 +34,11 @@ const lostCounter = 12 * time.Second
 // activity, of which there are at most thirteen a day however much is counted, and
 // it continues as new, so it is bounded for ever.
 func CountObjects(ctx workflow.Context, raw json.RawMessage) (*CountStatus, error) {
-	in := CountInput{Key: countByBucket, PrefixDepth: 1}
-	if err := decode(TypeCountObjects, raw, &in); err != nil {
+	in := continuedCount{CountInput: CountInput{Key: countByBucket, PrefixDepth: 1}}
+	if err := decodeRun(ctx, TypeCountObjects, raw, &in.CountInput, &in); err != nil {
 		return nil, err
 	}
-	m := &monitor{in: in, state: countOpen, asOf: workflow.Now(ctx).UTC()}
+	m := &monitor{in: in.CountInput, state: countOpen, asOf: workflow.Now(ctx).UTC()}
 	if c := in.Carried; c != nil {
 		m.figures, m.state = c.Figures, c.State
 	}
@@ -119,7 +119,5 @@ func (m *monitor) count(ctx workflow.Context) error {
 }
 
 func (m *monitor) continueAsNew(ctx workflow.Context) error {
-	in := m.in
-	in.Carried = &countCarried{Figures: m.figures, State: m.state}
-	return workflow.NewContinueAsNewError(ctx, TypeCountObjects, in)
+	return workflow.NewContinueAsNewError(ctx, TypeCountObjects, continuedCount{m.in, &countCarried{Figures: m.figures, State: m.state}})
 }

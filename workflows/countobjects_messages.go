@@ -25,7 +25,11 @@ type CountInput struct {
 	Table       string `json:"table" doc:"required"` // string hash key `id`
 	Key         string `json:"key"`
 	PrefixDepth int    `json:"prefixDepth"` // elements of the key that make the prefix
-	// Carried is written by the workflow itself when it continues as new.
+}
+
+// continuedCount is the input of a run that goes on from another.
+type continuedCount struct {
+	CountInput
 	Carried *countCarried `json:"carried,omitempty"`
 }
 

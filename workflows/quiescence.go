@@ -24,8 +24,8 @@ import (
 // quiescence.Reports), so a day of waiting adds less than a hundred. A message
 // adds about ten, a `then` entry six, an `observed` signal four.
 func Quiescence(ctx workflow.Context, raw json.RawMessage) (*QuiescenceResult, error) {
-	in := defaultQuiescenceInput()
-	if err := decode(TypeQuiescence, raw, &in); err != nil {
+	in := continuedQuiescence{QuiescenceInput: defaultQuiescenceInput()}
+	if err := decodeRun(ctx, TypeQuiescence, raw, &in.QuiescenceInput, &in); err != nil {
 		return nil, err
 	}
 	o, err := newObserver(ctx, in)
@@ -57,9 +57,9 @@ type observer struct {
 	stopActs  workflow.CancelFunc
 }
 
-func newObserver(ctx workflow.Context, in QuiescenceInput) (*observer, error) {
+func newObserver(ctx workflow.Context, in continuedQuiescence) (*observer, error) {
 	now := workflow.Now(ctx).UTC()
-	o := &observer{in: in, asOf: now}
+	o := &observer{in: in.QuiescenceInput, asOf: now}
 	o.in.fix(now)
 	o.rule = o.in.rule(now)
 	if in.StartTimeout > 0 {
@@ -164,13 +164,11 @@ func (o *observer) mayContinueAsNew(ctx workflow.Context) bool {
 }
 
 func (o *observer) continueAsNew(ctx workflow.Context) error {
-	in := o.in
-	in.Carried = &quiescenceCarried{
+	return workflow.NewContinueAsNewError(ctx, TypeQuiescence, continuedQuiescence{o.in, &quiescenceCarried{
 		StartBy:   o.rule.StartBy,
 		LateUntil: o.lateUntil,
 		State:     o.state,
 		Result:    o.result,
 		Total:     o.total,
-	}
-	return workflow.NewContinueAsNewError(ctx, TypeQuiescence, in)
+	}})
 }

@@ -18,7 +18,11 @@ type QuiescenceInput struct {
 	StartTimeout duration.Duration `json:"startTimeout"`
 	Late         LateWatch         `json:"late"`
 	Then         []Then            `json:"then"`
-	// Carried is written by the workflow itself when it continues as new.
+}
+
+// continuedQuiescence is the input of a run that goes on from another.
+type continuedQuiescence struct {
+	QuiescenceInput
 	Carried *quiescenceCarried `json:"carried,omitempty"`
 }
 

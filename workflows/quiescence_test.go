@@ -199,10 +199,10 @@ func TestQuiescenceGoesOnFromWhatWasCarried(t *testing.T) {
 	state.Observe(in.rule(quietStart), quiescence.Reading{Version: "0"}, quietStart, quietStart)
 	first := quietStart.Add(10 * time.Second)
 	state.Observe(in.rule(quietStart), quiescence.Reading{Version: "4", Count: 4, Present: true}, first, first)
-	in.Carried = &quiescenceCarried{State: state, Total: 4}
-	raw, err := json.Marshal(in)
+	raw, err := json.Marshal(continuedQuiescence{in, &quiescenceCarried{State: state, Total: 4}})
 	require.NoError(t, err)
 	env := quietEnvironment(t)
+	env.SetContinuedExecutionRunID("the run before")
 	env.SetStartTime(quietStart.Add(40 * time.Second))
 	signalAt(env, 30*time.Second, `{"total":7}`)
 	cut = quietRun(t, env, string(raw))

@@ -101,18 +101,18 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 		created:  workflow.Now(ctx),
 		gate:     jobchain.Gate{State: jobchain.Running},
 	}
-	if info.ContinuedExecutionRunID != "" {
-		return r, r.continued(raw)
-	}
-	doc, faults := jobchain.Parse(raw)
-	if err := faults.Err(); err != nil {
-		return nil, activities.Invalid(TypeRequest, err)
-	}
-	if err := checkSize(&doc); err != nil {
+	in := continuedRequest{Document: jobchain.NewDocument()}
+	if err := decodeRun(ctx, TypeRequest, raw, &in.Document, &in); err != nil {
 		return nil, err
 	}
-	r.doc = doc
-	r.gate.DeadlineAt = doc.Deadline.Time(r.created)
+	r.doc = in.Document
+	if len(in.Carried) > 0 {
+		return r, r.takeOver(in.Carried)
+	}
+	if err := checkSize(&r.doc); err != nil {
+		return nil, err
+	}
+	r.gate.DeadlineAt = r.doc.Deadline.Time(r.created)
 	r.chain = jobchain.NewChain(&r.doc, r.self())
 	return r, nil
 }

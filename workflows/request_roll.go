@@ -31,7 +31,7 @@ type carriedChild struct {
 // continuedRequest is the input of a run that goes on from another.
 type continuedRequest struct {
 	jobchain.Document
-	Carried json.RawMessage `json:"carried" doc:"required"`
+	Carried json.RawMessage `json:"carried,omitempty"`
 }
 
 // rollOverDue reports that the history has grown enough for another run.
@@ -70,17 +70,13 @@ func (r *request) rollOver(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, TypeRequest, continuedRequest{Document: doc, Carried: raw})
 }
 
-// continued takes over what the run before carried.
-func (r *request) continued(raw json.RawMessage) error {
-	in := continuedRequest{Document: jobchain.NewDocument()}
-	if err := decode(TypeRequest, raw, &in); err != nil {
-		return err
-	}
+// takeOver goes on with what the run before carried.
+func (r *request) takeOver(raw json.RawMessage) error {
 	var carried carriedRequest
-	if err := json.Unmarshal(in.Carried, &carried); err != nil {
+	if err := json.Unmarshal(raw, &carried); err != nil {
 		return fmt.Errorf("%s: carried state: %w", TypeRequest, err)
 	}
-	r.doc, r.created, r.gate = in.Document, carried.Created, carried.Gate
+	r.created, r.gate = carried.Created, carried.Gate
 	r.acted = r.gate.Changes
 	r.chain = jobchain.Restore(&r.doc, r.self(), carried.Chain)
 	r.shown = attributes{state: string(r.gate.State), kind: r.kind()}

@@ -120,7 +120,7 @@ type resuming struct {
 // continuedSweep is the input of a run that goes on from another.
 type continuedSweep struct {
 	ResumeSuspendedInput
-	Carried *carriedSweep `json:"carried" doc:"required"`
+	Carried *carriedSweep `json:"carried,omitempty"`
 }
 
 type carriedSweep struct {
@@ -132,26 +132,20 @@ type carriedSweep struct {
 
 func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 	info := workflow.GetInfo(ctx)
+	in := continuedSweep{ResumeSuspendedInput: ResumeSuspendedInput{MaxParallel: 10, Lease: duration.Duration(5 * time.Minute)}}
+	if err := decodeRun(ctx, TypeResumeSuspended, raw, &in.ResumeSuspendedInput, &in); err != nil {
+		return nil, err
+	}
 	s := &sweep{
-		in:     ResumeSuspendedInput{MaxParallel: 10, Lease: duration.Duration(5 * time.Minute)},
+		in:     in.ResumeSuspendedInput,
 		state:  StateOpen,
 		result: ResumeSuspendedResult{Resumed: []string{}, Skipped: []ResumeSkipped{}, Failed: []ResumeFailed{}},
 		stop:   workflow.GetSignalChannel(ctx, SignalStop),
 	}
-	if info.ContinuedExecutionRunID != "" && json.Valid(raw) {
-		in := continuedSweep{ResumeSuspendedInput: s.in}
-		if document.Decode(raw, &in) == nil {
-			s.in, s.found = in.ResumeSuspendedInput, true
-			s.holder, s.total, s.waiting, s.result = in.Carried.Holder, in.Carried.Total, in.Carried.Waiting, in.Carried.Result
-		}
-	}
-	if !s.found {
-		if err := decode(TypeResumeSuspended, raw, &s.in); err != nil {
-			return nil, err
-		}
-		if s.holder = s.in.Holder; s.holder == "" {
-			s.holder = info.WorkflowExecution.ID + "/" + info.FirstRunID
-		}
+	if c := in.Carried; c != nil {
+		s.found, s.holder, s.total, s.waiting, s.result = true, c.Holder, c.Total, c.Waiting, c.Result
+	} else if s.holder = s.in.Holder; s.holder == "" {
+		s.holder = info.WorkflowExecution.ID + "/" + info.FirstRunID
 	}
 	if err := s.shown.set(ctx, s.state, TypeResumeSuspended, ""); err != nil {
 		return nil, err

@@ -23,11 +23,14 @@ import (
 // number of calls that it covers; a worker renews every 6 s. The look-up costs 6
 // events every 24 s while leases are given. An idle owner costs none.
 func Throughput(ctx workflow.Context, raw json.RawMessage) (*throughput.Status, error) {
-	in := ThroughputInput{Utilization: usualUtilization}
-	if err := decode(TypeThroughput, raw, &in); err != nil {
+	in := continuedThroughput{ThroughputInput: ThroughputInput{Utilization: usualUtilization}}
+	if err := decodeRun(ctx, TypeThroughput, raw, &in.ThroughputInput, &in); err != nil {
 		return nil, err
 	}
-	run := &throughputRun{in: in, owner: newOwner(in, workflow.Now(ctx))}
+	run := &throughputRun{in: in.ThroughputInput, owner: in.Carried}
+	if run.owner == nil {
+		run.owner = newOwner(run.in, workflow.Now(ctx))
+	}
 	if err := run.listen(ctx); err != nil {
 		return nil, err
 	}
@@ -72,8 +75,7 @@ func (r *throughputRun) serve(ctx workflow.Context) (*throughput.Status, error) 
 		r.drain(ctx)
 		switch {
 		case !ending:
-			r.in.Carried = r.owner
-			return nil, workflow.NewContinueAsNewError(ctx, TypeThroughput, r.in)
+			return nil, workflow.NewContinueAsNewError(ctx, TypeThroughput, continuedThroughput{r.in, r.owner})
 		case r.owner.Idle(workflow.Now(ctx)):
 			status := r.owner.Status(workflow.Now(ctx))
 			return &status, r.show(ctx, StateDone)

@@ -17,7 +17,11 @@ type ThroughputInput struct {
 	Resource       string           `json:"resource" doc:"required"` // the workflow ID without "throughput/"
 	UnitsPerSecond throughput.Milli `json:"unitsPerSecond"`          // 0: from DescribeTable
 	Utilization    throughput.Milli `json:"utilization"`             // part of it that is used, 0.01–1; default 0.98
-	// Carried is set by the workflow itself when it continues as new.
+}
+
+// continuedThroughput is the input of a run that goes on from another.
+type continuedThroughput struct {
+	ThroughputInput
 	Carried *throughput.Owner `json:"carried,omitempty"`
 }
 
@@ -67,9 +71,6 @@ type ThroughputRelease struct {
 // newOwner is the state with which a budget begins. The control plane has fixed
 // rates, and no reserve is kept from them.
 func newOwner(in ThroughputInput, now time.Time) *throughput.Owner {
-	if in.Carried != nil {
-		return in.Carried
-	}
 	o := &throughput.Owner{Resource: in.Resource, Started: now, Used: now, Utilization: in.Utilization}
 	r, _ := throughput.ParseResource(in.Resource) //nolint:errcheck // was checked
 	if fixed, ok := r.Control(); ok {

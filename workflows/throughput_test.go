@@ -173,6 +173,7 @@ func TestThroughputContinuesAsNewWithItsState(t *testing.T) {
 	require.Len(t, carried.Carried.Holders, 1)
 
 	again := budgetEnv(t, &units)
+	again.SetContinuedExecutionRunID("the run before")
 	tell(t, again, time.Second, UpdateUnpause, `{}`, func(answer any, err error) {
 		require.NoError(t, err)
 		require.Equal(t, throughput.Units(100), answer.(*throughput.Status).Provisioned, "nothing is lost")
