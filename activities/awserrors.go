@@ -34,8 +34,8 @@ func awsFailure(operation, target string, err error) error {
 	return Fail(awsErrorType(details.Code, status, err), Failure{ErrorDetails: details, Message: message})
 }
 
-// awsErrorType classifies by the last part of the code, then by HTTP status;
-// what has neither was lost on the way, or could not be sent.
+// awsErrorType classifies by the last part of the code, then by HTTP status; what
+// has neither was lost on the way, or could not be sent.
 func awsErrorType(code string, status int, err error) string {
 	code = code[strings.LastIndexAny(code, "#.")+1:]
 	switch code {
@@ -52,21 +52,9 @@ func awsErrorType(code string, status int, err error) string {
 	case "EntityTooLarge":
 		return TypeTooLarge
 	}
-	var credentials *aws.MissingRegionError
-	switch {
-	case errors.As(err, &credentials):
-		return TypeInvalidInput
-	case status == 429:
-		return TypeThrottled
-	case status >= 500, status == 408, status == 0:
-		return TypeUnavailable
-	case status == 404:
-		return TypeNotFound
-	case status == 401, status == 403:
-		return TypeAccessDenied
-	case status == 413:
-		return TypeTooLarge
-	default:
+	var region *aws.MissingRegionError
+	if errors.As(err, &region) {
 		return TypeInvalidInput
 	}
+	return statusType(status)
 }

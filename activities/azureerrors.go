@@ -3,48 +3,116 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// azureFailure is err of an Azure queue call as one of our error types. The
-// SDK's own text repeats the request's URL, so only code and status are told.
-func azureFailure(operation, target string, err error) error {
+// AzureFailure is err of a call of an Azure queue as one of our error types. The
+// SDK's own text is many lines and repeats the request's URL, so only status and
+// code are told. An error that is ours already, and the context's own, pass
+// through.
+func AzureFailure(operation, queue string, err error) error {
 	if err == nil || TypeOf(err) != "" || errors.Is(err, context.Canceled) {
 		return err
 	}
-	details := ErrorDetails{Operation: operation, Target: target}
-	var response *azcore.ResponseError
-	if !errors.As(err, &response) {
-		return Fail(TypeUnavailable, Failure{ErrorDetails: details, Message: err.Error()})
-	}
-	details.Code = response.ErrorCode
-	if response.RawResponse != nil {
-		details.RequestID = response.RawResponse.Header.Get("x-ms-request-id")
-	}
-	message := http.StatusText(response.StatusCode)
-	if response.ErrorCode != "" {
-		message = response.ErrorCode
-	}
-	return Fail(azureErrorType(response.StatusCode), Failure{ErrorDetails: details, Message: message})
+	answer := queueErrorOf(err)
+	return Fail(azureErrorType(answer.status, answer.code), Failure{
+		ErrorDetails: ErrorDetails{Operation: operation, Target: queue, Code: answer.code, RequestID: answer.requestID},
+		Message:      answer.cause(),
+	})
 }
 
-func azureErrorType(status int) string {
+// azureErrorType classifies by what is particular to queues, then by status.
+func azureErrorType(status int, code string) string {
 	switch {
-	case status == http.StatusTooManyRequests:
+	case code == "ServerBusy":
 		return TypeThrottled
-	case status == http.StatusRequestTimeout, status >= 500:
-		return TypeUnavailable
-	case status == http.StatusNotFound:
-		return TypeNotFound
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return TypeAccessDenied
-	case status == http.StatusConflict, status == http.StatusPreconditionFailed:
-		return TypeConflict
-	case status == http.StatusRequestEntityTooLarge:
+	case code == "RequestBodyTooLarge", code == "MessageTooLarge":
 		return TypeTooLarge
+	case status == http.StatusConflict: // being deleted, or disabled: it may come back
+		return TypeUnavailable
 	default:
-		return TypeInvalidInput
+		return statusType(status)
+	}
+}
+
+// queueError is an answer other than success, or none (status 0).
+type queueError struct {
+	operation string
+	status    int
+	code      string
+	requestID string
+	message   string
+}
+
+func (e *queueError) Error() string {
+	if e.operation == "" {
+		return e.cause()
+	}
+	return e.operation + ": " + e.cause()
+}
+
+// cause is what the queue said.
+func (e *queueError) cause() string {
+	switch {
+	case e.status == 0:
+		return e.message
+	case e.code == "":
+		return fmt.Sprintf("HTTP %d", e.status)
+	default:
+		return fmt.Sprintf("HTTP %d %s", e.status, e.code)
+	}
+}
+
+// statusOf returns the status and code of a queue's error; 0 for no answer.
+func statusOf(err error) (status int, code string) {
+	var answer *queueError
+	if errors.As(err, &answer) {
+		return answer.status, answer.code
+	}
+	return 0, ""
+}
+
+// callError is an error of the SDK as ours, which says what was called.
+func callError(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := queueErrorOf(err)
+	e.operation = operation
+	return e
+}
+
+// queueErrorOf reads an error of the SDK, or finds our own.
+func queueErrorOf(err error) *queueError {
+	var ours *queueError
+	if errors.As(err, &ours) {
+		return ours
+	}
+	var answer *azcore.ResponseError
+	if !errors.As(err, &answer) {
+		return &queueError{message: Redact(rootCause(err))}
+	}
+	e := &queueError{status: answer.StatusCode, code: answer.ErrorCode}
+	if answer.RawResponse != nil {
+		e.requestID = answer.RawResponse.Header.Get("x-ms-request-id")
+	}
+	return e
+}
+
+// rootCause is the text of the innermost error: "connection refused" without
+// the layers that quote URLs.
+func rootCause(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer in time"
+	}
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
 	}
 }

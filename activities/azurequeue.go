@@ -3,8 +3,6 @@ package activities
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
@@ -75,7 +73,7 @@ func (a *AzureQueue) Send(ctx context.Context, raw json.RawMessage) (AzureQueueS
 		if interrupted := Interrupted(ctx, AzureQueueSend, nil); interrupted != nil {
 			return AzureQueueSendOutput{}, interrupted
 		}
-		return AzureQueueSendOutput{}, queueFailure(AzureQueueSend, in.Queue, err)
+		return AzureQueueSendOutput{}, AzureFailure(AzureQueueSend, in.Queue, err)
 	}
 	return AzureQueueSendOutput{MessageID: id}, nil
 }
@@ -89,57 +87,4 @@ func bodyBytes(body json.RawMessage) []byte {
 		return []byte(s)
 	}
 	return body
-}
-
-// queueFailure makes the activity error for an error of a queue.
-func queueFailure(operation, queue string, err error) error {
-	failure := Failure{ErrorDetails: ErrorDetails{Operation: operation, Target: queue}, Message: err.Error()}
-	errType := TypeUnavailable
-	var answer *queueError
-	if errors.As(err, &answer) {
-		failure.Code, failure.RequestID = answer.code, answer.requestID
-		switch {
-		case answer.status == 404:
-			errType = TypeNotFound
-		case answer.status == 401 || answer.status == 403:
-			errType = TypeAccessDenied
-		case answer.status == 413 || answer.code == "RequestBodyTooLarge" || answer.code == "MessageTooLarge":
-			errType = TypeTooLarge
-		case answer.status == 429, answer.code == "ServerBusy":
-			errType = TypeThrottled
-		case answer.status == 409: // being deleted, or disabled: it may come back
-			errType = TypeUnavailable
-		case answer.status >= 400 && answer.status < 500 && answer.status != 408:
-			errType = TypeInvalidInput
-		}
-	}
-	return Fail(errType, failure)
-}
-
-// queueError is an answer other than success, or none (status 0).
-type queueError struct {
-	status    int
-	code      string
-	requestID string
-	message   string
-}
-
-func (e *queueError) Error() string {
-	switch {
-	case e.status == 0:
-		return e.message
-	case e.code == "":
-		return fmt.Sprintf("HTTP %d", e.status)
-	default:
-		return fmt.Sprintf("HTTP %d %s", e.status, e.code)
-	}
-}
-
-// statusOf returns the status and code of a queue's error; 0 for no answer.
-func statusOf(err error) (status int, code string) {
-	var answer *queueError
-	if errors.As(err, &answer) {
-		return answer.status, answer.code
-	}
-	return 0, ""
 }

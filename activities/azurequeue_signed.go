@@ -140,7 +140,7 @@ func (q *signedQueue) receive(ctx context.Context, n int) ([]delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := q.call(ctx, http.MethodGet, target)
+	body, err := q.call(ctx, opReceive, http.MethodGet, target)
 	if err != nil {
 		return nil, err
 	}
@@ -155,29 +155,29 @@ func (q *signedQueue) remove(ctx context.Context, id, receipt string) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.call(ctx, http.MethodDelete, target)
+	_, err = q.call(ctx, opDelete, http.MethodDelete, target)
 	return err
 }
 
-func (q *signedQueue) call(ctx context.Context, method, target string) ([]byte, error) {
+func (q *signedQueue) call(ctx context.Context, operation, method, target string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, target, nil)
 	if err != nil {
 		return nil, errors.New("the signed URL cannot be parsed")
 	}
 	response, err := q.http.Do(request)
 	if err != nil {
-		return nil, &queueError{message: networkFault(err)}
+		return nil, &queueError{operation: operation, message: networkFault(err)}
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxTaskAnswer))
 	if err != nil {
-		return nil, &queueError{message: networkFault(err)}
+		return nil, &queueError{operation: operation, message: networkFault(err)}
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		if response.StatusCode == http.StatusForbidden || response.StatusCode == http.StatusUnauthorized {
 			q.source.refused(time.Now())
 		}
-		return nil, &queueError{status: response.StatusCode, code: errorCode(response, body),
+		return nil, &queueError{operation: operation, status: response.StatusCode, code: errorCode(response, body),
 			requestID: response.Header.Get("x-ms-request-id")}
 	}
 	return body, nil

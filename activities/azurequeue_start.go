@@ -135,7 +135,7 @@ func (p *poller) settleStart(ctx context.Context, c *candidate, err error) {
 		p.refuse(ctx, c, err)
 	default:
 		p.forgetTask(id)
-		p.noteError(c.from.name(), fmt.Errorf("start %s: %w", id, err))
+		p.noteError(c.from.name(), fmt.Errorf("Task.Start %s: %w", id, err))
 		p.keep(ctx, c.held, err.Error())
 	}
 }

@@ -2,10 +2,8 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
@@ -58,6 +56,12 @@ func newStoreQueue(service *azqueue.ServiceClient, queue string) *storeQueue {
 	return &storeQueue{queue: queue, client: service.NewQueueClient(queue), visibility: 30 * time.Second}
 }
 
+// Names of the calls that both kinds of queues have, for errors.
+const (
+	opReceive = "AzureQueue.Receive"
+	opDelete  = "AzureQueue.Delete"
+)
+
 // queueCallTimeout bounds one call of a queue.
 const queueCallTimeout = 20 * time.Second
 
@@ -78,7 +82,7 @@ func (q *storeQueue) send(ctx context.Context, text string, delay time.Duration)
 		TimeToLive:        to.Ptr(int32(-1)), // a task that nobody got round to must not vanish after Azure's seven days
 	})
 	if err != nil {
-		return "", storeError(err)
+		return "", callError(AzureQueueSend, err)
 	}
 	for _, m := range sent.Messages {
 		return deref(m.MessageID), nil
@@ -90,7 +94,7 @@ func (q *storeQueue) create(ctx context.Context) error {
 	ctx, cancel := once(ctx)
 	defer cancel()
 	_, err := q.client.Create(ctx, nil)
-	return storeError(err)
+	return callError("AzureQueue.Create", err)
 }
 
 func (q *storeQueue) receive(ctx context.Context, n int) ([]delivery, error) {
@@ -102,7 +106,7 @@ func (q *storeQueue) receive(ctx context.Context, n int) ([]delivery, error) {
 		VisibilityTimeout: to.Ptr(seconds(q.visibility)),
 	})
 	if err != nil {
-		return nil, storeError(err)
+		return nil, callError(opReceive, err)
 	}
 	deliveries := make([]delivery, 0, len(got.Messages))
 	for _, m := range got.Messages {
@@ -119,7 +123,7 @@ func (q *storeQueue) remove(ctx context.Context, id, receipt string) error {
 	ctx, cancel := once(ctx)
 	defer cancel()
 	_, err := q.client.DeleteMessage(ctx, id, receipt, nil)
-	return storeError(err)
+	return callError(opDelete, err)
 }
 
 func (q *storeQueue) update(ctx context.Context, id, receipt, text string, visibility time.Duration) (string, error) {
@@ -128,7 +132,7 @@ func (q *storeQueue) update(ctx context.Context, id, receipt, text string, visib
 	updated, err := q.client.UpdateMessage(ctx, id, receipt, text,
 		&azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr(seconds(visibility))})
 	if err != nil {
-		return "", storeError(err)
+		return "", callError("AzureQueue.Update", err)
 	}
 	return deref(updated.PopReceipt), nil
 }
@@ -138,12 +142,12 @@ func (q *storeQueue) measure(ctx context.Context) (m measure, err error) {
 	defer cancel()
 	properties, err := q.client.GetProperties(ctx, nil)
 	if err != nil {
-		return m, storeError(err)
+		return m, callError("AzureQueue.GetProperties", err)
 	}
 	m.approximate = int64(deref(properties.ApproximateMessagesCount))
 	peeked, err := q.client.PeekMessages(ctx, &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr(int32(peekLimit))})
 	if err != nil {
-		return m, storeError(err)
+		return m, callError("AzureQueue.Peek", err)
 	}
 	m.visible = int64(len(peeked.Messages))
 	for _, message := range peeked.Messages {
@@ -152,38 +156,6 @@ func (q *storeQueue) measure(ctx context.Context) (m measure, err error) {
 		}
 	}
 	return m, nil
-}
-
-// storeError turns an SDK's error into ours. The SDK's own text is many lines
-// and quotes the request's URL.
-func storeError(err error) error {
-	if err == nil {
-		return nil
-	}
-	var answer *azcore.ResponseError
-	if errors.As(err, &answer) {
-		e := &queueError{status: answer.StatusCode, code: answer.ErrorCode}
-		if answer.RawResponse != nil {
-			e.requestID = answer.RawResponse.Header.Get("x-ms-request-id")
-		}
-		return e
-	}
-	return &queueError{message: Redact(rootCause(err))}
-}
-
-// rootCause is the text of the innermost error: "connection refused" without
-// the layers that quote URLs.
-func rootCause(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "no answer in time"
-	}
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err.Error()
-		}
-		err = inner
-	}
 }
 
 // seconds rounds up, since a visibility of 0 would give the message away.

@@ -186,7 +186,7 @@ func (p *poller) claimAll(ctx context.Context, candidates []*candidate) {
 			p.count("sluice_claim_refused", c.from.name())
 			p.deleteSoon(ctx, c.held)
 		default:
-			p.noteError(c.from.name(), errors.New("claim: "+claimed.answer.String()))
+			p.noteError(c.from.name(), errors.New("Task.Claim: "+claimed.answer.String()))
 			p.keep(ctx, c.held, claimed.answer.String())
 		}
 	})

@@ -117,37 +117,25 @@ type request struct {
 // verdict makes an error of a status, "" for none.
 type verdict func(status int) (errType string)
 
-// again is the verdict of HTTP.Call.
+// again is the verdict of HTTP.Call: an answer is an error where the same call may
+// be answered otherwise later.
 func again(status int) string {
-	switch {
-	case status == http.StatusTooManyRequests:
-		return TypeThrottled
-	case status == http.StatusRequestTimeout, status >= 500:
-		return TypeUnavailable
-	default:
-		return ""
+	if errType := statusType(status); Retryable(errType) && status != http.StatusTooEarly {
+		return errType
 	}
+	return ""
 }
 
-// acceptedOnly is the verdict of HTTP.Trigger.
+// acceptedOnly is the verdict of HTTP.Trigger. What is neither accepted nor a
+// refusal, such as a redirect elsewhere, is repeated.
 func acceptedOnly(status int) string {
 	switch {
 	case status >= 200 && status < 300:
 		return ""
-	case status == http.StatusTooManyRequests:
-		return TypeThrottled
-	case status < 400, status >= 500, status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+	case status < 400:
 		return TypeUnavailable
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return TypeAccessDenied
-	case status == http.StatusNotFound, status == http.StatusGone:
-		return TypeNotFound
-	case status == http.StatusConflict:
-		return TypeConflict
-	case status == http.StatusRequestEntityTooLarge:
-		return TypeTooLarge
 	default:
-		return TypeInvalidInput
+		return statusType(status)
 	}
 }
 

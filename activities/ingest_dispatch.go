@@ -96,7 +96,7 @@ func (i *Ingest) enqueue(ctx context.Context, p IngestPlan, n int64, o ingestObj
 		return err
 	}
 	_, err = i.Azure.NewQueueClient(p.Queue).EnqueueMessage(ctx, base64.StdEncoding.EncodeToString(raw), nil)
-	return azureFailure("AzureQueue.Send", p.Queue, err)
+	return AzureFailure("AzureQueue.Send", p.Queue, err)
 }
 
 // request is the chain of jobs that takes in object n: describe it (which pins

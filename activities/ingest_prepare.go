@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -83,19 +82,12 @@ func (p IngestPlan) isOutput(key string) bool {
 }
 
 func (i *Ingest) lookAzure(ctx context.Context, p IngestPlan) error {
-	details := ErrorDetails{Operation: "AzureQueue.GetProperties", Target: p.Queue}
+	const operation = "AzureQueue.GetProperties"
 	if i.Azure == nil {
-		return Fail(TypeAccessDenied, Failure{ErrorDetails: details, Message: "the worker has no access to Azure queues: set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_QUEUE_URL"})
+		return Fail(TypeAccessDenied, Failure{ErrorDetails: ErrorDetails{Operation: operation, Target: p.Queue}, Message: noQueueCredentials})
 	}
 	_, err := i.Azure.NewQueueClient(p.Queue).GetProperties(ctx, nil)
-	switch {
-	case err == nil:
-		return nil
-	case queueerror.HasCode(err, queueerror.QueueNotFound):
-		return Fail(TypeNotFound, Failure{ErrorDetails: details, Message: "queue: there is no such queue"})
-	default:
-		return azureFailure(details.Operation, p.Queue, err)
-	}
+	return AzureFailure(operation, p.Queue, err)
 }
 
 func (i *Ingest) lookStream(ctx context.Context, p IngestPlan) error {

@@ -116,6 +116,8 @@ type downCommand struct {
 }
 
 func (c *downCommand) Run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
 	pid, err := process.Holder(c.State)
 	if err != nil {
 		return err
@@ -127,11 +129,31 @@ func (c *downCommand) Run() error {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
-	for deadline := time.Now().Add(c.Within); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	within, cancel := context.WithTimeout(ctx, c.Within)
+	defer cancel()
+	switch {
+	case c.awaitGone(within):
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("interrupted; process %d is still stopping", pid)
+	default:
+		// Its children die with it.
+		return syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// awaitGone waits until nobody holds the state directory, or the context ends.
+func (c *downCommand) awaitGone(ctx context.Context) bool {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
 		if pid, err := process.Holder(c.State); err == nil && pid == 0 {
-			return nil
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
 		}
 	}
-	// Its children die with it.
-	return syscall.Kill(pid, syscall.SIGKILL)
 }

@@ -4,17 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"sluice/activities"
 	"sluice/internal/connect"
 	"sluice/internal/taskmessage"
 )
@@ -30,15 +29,6 @@ func (f azureFlags) queue(name string) (*azqueue.QueueClient, error) {
 		return nil, usage("%v", err)
 	}
 	return service.NewQueueClient(name), nil
-}
-
-// queueFault says what a queue answered, in a line; the SDK's own text is many.
-func queueFault(queue string, err error) error {
-	var answer *azcore.ResponseError
-	if errors.As(err, &answer) {
-		return failed("queue %s: HTTP %d %s", queue, answer.StatusCode, answer.ErrorCode)
-	}
-	return failed("queue %s: %v", queue, err)
 }
 
 type claimEnqueueCmd struct {
@@ -71,17 +61,14 @@ func (e claimEnqueueCmd) Run(a *app) error {
 	}
 	if e.Create {
 		if _, err := queue.Create(a.ctx, nil); err != nil {
-			return queueFault(e.Queue, err)
+			return activities.AzureFailure("AzureQueue.Create", e.Queue, err)
 		}
 	}
 	sent, err := e.send(a, queue, texts)
 	if resultErr := a.result(map[string]any{"queue": e.Queue, "sent": sent}); resultErr != nil {
 		return resultErr
 	}
-	if err != nil {
-		return queueFault(e.Queue, err)
-	}
-	return nil
+	return activities.AzureFailure(activities.AzureQueueSend, e.Queue, err)
 }
 
 // messages reads the file, or makes one message of the flags.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
 	"sluice/activities"
 	"sluice/internal/taskmessage"
@@ -68,8 +69,11 @@ func (f poisonFlags) take(a *app) (*azqueue.QueueClient, []*poisonMessage, error
 	for {
 		got, err := queue.DequeueMessages(a.ctx, &azqueue.DequeueMessagesOptions{
 			NumberOfMessages: to.Ptr(int32(32)), VisibilityTimeout: to.Ptr(int32(poisonHold / time.Second))})
+		if queueerror.HasCode(err, queueerror.QueueNotFound) {
+			return queue, all, nil // it is made with the first poison
+		}
 		if err != nil {
-			return nil, nil, queueFault(name, err)
+			return nil, nil, activities.AzureFailure("AzureQueue.Receive", name, err)
 		}
 		if len(got.Messages) == 0 {
 			return queue, all, nil
@@ -118,7 +122,7 @@ func giveBack(a *app, queue *azqueue.QueueClient, p *poisonMessage) {
 func remove(a *app, queue *azqueue.QueueClient, p *poisonMessage) error {
 	for _, m := range p.held {
 		if _, err := queue.DeleteMessage(a.ctx, m.id, m.receipt, nil); err != nil {
-			return err
+			return activities.AzureFailure("AzureQueue.Delete", p.MessageID, err)
 		}
 	}
 	return nil
@@ -210,7 +214,7 @@ func (r poisonReplayCmd) Run(a *app) error {
 			return err
 		}
 		if _, err := target.EnqueueMessage(a.ctx, text, &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr(int32(-1))}); err != nil {
-			return queueFault(name, err)
+			return activities.AzureFailure(activities.AzureQueueSend, name, err)
 		}
 		return remove(a, queue, p)
 	})
