@@ -36,6 +36,9 @@ const maxVisibility = 7 * 24 * time.Hour
 
 // Check reports what is wrong with the values.
 func (in *AzureQueueSendInput) Check(faults *document.Faults) {
+	if err := taskmessage.CheckQueueName(in.Queue); err != nil && !faults.Has("queue") {
+		faults.Add("queue", "%v", err)
+	}
 	if in.Delay.Std() > maxVisibility {
 		faults.Add("delay", "%s is longer than Azure's limit of 7 days", in.Delay)
 	}

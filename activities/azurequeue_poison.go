@@ -78,7 +78,7 @@ func PoisonQueue(configured, queue string) string {
 	if configured != "" {
 		return configured
 	}
-	return queue + "-poison"
+	return queue + taskmessage.PoisonSuffix
 }
 
 // queueView is a queue as the poller sees it.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -72,12 +73,32 @@ type CallOutput struct {
 	Body   string `json:"body"`
 }
 
+// authName is what can end the name of an environment variable.
+var authName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
+
+// CheckAuth tells what is wrong with the name of credentials; "" names none.
+func CheckAuth(name string) error {
+	if name != "" && !authName.MatchString(name) {
+		return errors.New(`not the name of credentials: "deploy" stands for the worker's SLUICE_HTTP_AUTH_DEPLOY`)
+	}
+	return nil
+}
+
+// Check reports what is wrong with the values.
+func (in *CallInput) Check(faults *document.Faults) {
+	if err := CheckAuth(in.Auth); err != nil {
+		faults.Add("auth", "%v", err)
+	}
+}
+
 // Call makes one request and hands on the answer, whatever its status, but for
 // those that ask to come again: 408, 5xx (Unavailable) and 429 (Throttled). A
 // repeat makes the request again, under the same Idempotency-Key.
 func (h *HTTP) Call(ctx context.Context, raw json.RawMessage) (CallOutput, error) {
 	in := CallInput{Method: http.MethodPost}
-	if err := document.Decode(raw, &in).Err(); err != nil {
+	faults := document.Decode(raw, &in)
+	in.Check(&faults)
+	if err := faults.Err(); err != nil {
 		return CallOutput{}, Invalid(HTTPCall, err)
 	}
 	body, contentType := httpBody(in.Body)

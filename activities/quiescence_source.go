@@ -33,51 +33,58 @@ type sourceKind interface {
 	open(ctx context.Context, q *Quiescence, seen quiescence.State) (pollSource, error)
 }
 
-// kind returns the field that is set, under its name, or nil.
-func (s Source) kind() (name string, kind sourceKind) {
-	switch {
-	case s.DynamoDB != nil:
-		return "dynamodb", s.DynamoDB
-	case s.S3 != nil:
-		return "s3", s.S3
-	case s.SQS != nil:
-		return "sqs", s.SQS
-	case s.Activity != nil:
-		return "activity", s.Activity
-	case s.Signal != nil:
-		return "signal", s.Signal
+// kinds lists the fields that are set, under their names.
+func (s Source) kinds() []namedKind {
+	var set []namedKind
+	add := func(name string, is bool, kind sourceKind) {
+		if is {
+			set = append(set, namedKind{name, kind})
+		}
 	}
-	return "", nil
+	add("dynamodb", s.DynamoDB != nil, s.DynamoDB)
+	add("s3", s.S3 != nil, s.S3)
+	add("sqs", s.SQS != nil, s.SQS)
+	add("activity", s.Activity != nil, s.Activity)
+	add("signal", s.Signal != nil, s.Signal)
+	return set
 }
 
-// Check adds the faults of a source found at path.
+type namedKind struct {
+	name string
+	sourceKind
+}
+
+// kind returns the field that is set, or nil.
+func (s Source) kind() sourceKind {
+	if set := s.kinds(); len(set) > 0 {
+		return set[0].sourceKind
+	}
+	return nil
+}
+
+// Check adds the faults of a source found at path. That there are too many, or
+// none, hides no fault of those that are there.
 func (s Source) Check(faults *document.Faults, path string) {
-	set := 0
-	for _, is := range []bool{s.DynamoDB != nil, s.S3 != nil, s.SQS != nil, s.Activity != nil, s.Signal != nil} {
-		if is {
-			set++
-		}
+	set := s.kinds()
+	// A fault here may be the one that was meant, misspelt.
+	if len(set) > 1 || len(set) == 0 && !faults.Has(path) {
+		faults.Add(path, "exactly one of dynamodb, s3, sqs, activity, signal, not %d of them", len(set))
 	}
-	if set != 1 {
-		if !faults.Has(path) {
-			faults.Add(path, "exactly one of dynamodb, s3, sqs, activity, signal, not %d of them", set)
-		}
-		return
+	for _, k := range set {
+		k.check(faults, document.Join(path, k.name))
 	}
-	name, kind := s.kind()
-	kind.check(faults, document.Join(path, name))
 }
 
 // Target is what is watched, for people: a table, bucket, queue or activity.
 func (s Source) Target() string {
-	if _, kind := s.kind(); kind != nil {
+	if kind := s.kind(); kind != nil {
 		return kind.target()
 	}
 	return ""
 }
 
 func (q *Quiescence) source(ctx context.Context, s Source, seen quiescence.State) (pollSource, error) {
-	_, kind := s.kind()
+	kind := s.kind()
 	if kind == nil {
 		return nil, Invalid(WatchQuiescence, errors.New("source: none is given"))
 	}

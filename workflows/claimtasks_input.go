@@ -1,8 +1,6 @@
 package workflows
 
 import (
-	"regexp"
-	"strings"
 	"time"
 
 	"sluice/activities"
@@ -46,9 +44,6 @@ func defaultClaimTasks() ClaimTasksInput {
 
 // maxCapacity bounds the tasks of one claimer.
 const maxCapacity = 1000
-
-// queueName is Azure's rule for queue names, but for doubled hyphens.
-var queueName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
 
 // Check reports what is wrong with the values.
 func (in *ClaimTasksInput) Check(faults *document.Faults) {
@@ -128,8 +123,21 @@ func (in *ClaimTasksInput) checkClaim(faults *document.Faults) {
 }
 
 func checkQueueName(faults *document.Faults, path, name string) {
-	if !queueName.MatchString(name) || strings.Contains(name, "--") {
-		faults.Add(path, "%q is no name of an Azure queue: 3 to 63 lower-case letters, digits and single hyphens", name)
+	if err := taskmessage.CheckQueueName(name); err != nil {
+		faults.Add(path, "%v", err)
+	}
+}
+
+// CheckAdded adds the faults that came after the first release (see decodeStart).
+func (in *ClaimTasksInput) CheckAdded(faults *document.Faults) {
+	if in.PoisonQueue != "" {
+		return
+	}
+	for i, q := range in.Queues {
+		path := document.Index("queues", i) + ".name"
+		if err := taskmessage.CheckPoisonedBy(q.Name); err != nil && !faults.Has(path) {
+			faults.Add(path, "%v", err)
+		}
 	}
 }
 

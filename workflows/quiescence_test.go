@@ -183,6 +183,34 @@ func TestQuiescenceInputFaults(t *testing.T) {
 	require.NotContains(t, err.Error(), "pw@")
 }
 
+// No fault hides another: two sources, a wrong onDelete, wrong entries of `then`
+// and names that nothing can be called by are told in one message.
+func TestQuiescenceTellsAllFaultsAtOnce(t *testing.T) {
+	env := quietEnvironment(t)
+	env.ExecuteWorkflow(TypeQuiescence, json.RawMessage(`{
+		"source":{"s3":{"bucket":"","onDelete":"maybe"},"sqs":{},"dynamodb":{"table":"t","key":7}},
+		"repeats":-1,
+		"then":[
+			{"http":{"url":"nowhere","method":7,"auth":"Bearer s3cret"},"signal":{"workflowId":"","name":""}},
+			{"http":{"url":"http://x/","method":"FETCH","speed":1},"on":["never",5]},
+			{"activity":{"name":""}},
+			{"workflow":{"type":""}},
+			{"queue":{}}]}`))
+	err := env.GetWorkflowError()
+	for _, want := range []string{
+		"source: exactly one of dynamodb, s3, sqs, activity, signal, not 3", "source.s3.bucket: empty", `source.s3.onDelete: "maybe" is none of`,
+		"source.sqs.queueUrl: required", "source.dynamodb.key: not a key", "repeats: -1",
+		"then[0]: exactly one of http, workflow, activity, signal, not 2", "then[0].http.url: not an http", "then[0].http.method: the number 7",
+		"then[0].http.auth: not the name of credentials", "then[0].signal.workflowId: empty", "then[0].signal.name: empty",
+		`then[1].http.method: "FETCH" is none of`, "then[1].http.speed: unknown field", `then[1].on[0]: "never" is none of`, "then[1].on[1]: the number 5",
+		"then[2].activity.name: empty", "then[3].workflow.type: empty", "then[4].queue: unknown field",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	require.NotContains(t, err.Error(), "s3cret")
+	require.NotContains(t, err.Error(), `then[1].on[1]: ""`, "each fault once")
+}
+
 // A run that goes on from what another carried is where that one was.
 func TestQuiescenceGoesOnFromWhatWasCarried(t *testing.T) {
 	var whole, cut QuiescenceResult

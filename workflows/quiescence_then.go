@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 
+	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/quiescence"
 )
@@ -80,30 +81,33 @@ func (t *Then) check(faults *document.Faults, path string) {
 			set++
 		}
 	}
-	if set != 1 && !faults.Has(path) {
+	// A fault here may be the one that was meant, misspelt.
+	if set > 1 || set == 0 && !faults.Has(path) {
 		faults.Add(path, "exactly one of http, workflow, activity, signal, not %d of them", set)
 	}
 	if t.HTTP != nil {
 		t.HTTP.check(faults, path+".http")
 	}
+	t.checkOn(faults, path+".on")
+}
+
+func (t *Then) checkOn(faults *document.Faults, path string) {
 	known := []string{quiescence.ReasonQuiet, quiescence.ReasonExpected, quiescence.ReasonForced,
 		quiescence.ReasonDeadline, quiescence.ReasonNotStarted, onLate}
 	if len(t.On) == 0 {
-		faults.Add(path+".on", "empty: it would never run")
+		faults.Add(path, "empty: it would never run")
 	}
 	for i, on := range t.On {
-		if !slices.Contains(known, on) {
-			faults.Add(document.Index(path+".on", i), "%q is none of %q", on, known)
+		if at := document.Index(path, i); !faults.Has(at) && !slices.Contains(known, on) {
+			faults.Add(at, "%q is none of %q", on, known)
 		}
 	}
 }
 
 func (t *ThenHTTP) check(faults *document.Faults, path string) {
-	if faults.Has(path) {
-		return
-	}
 	u, err := url.Parse(t.URL)
 	switch {
+	case faults.Has(path + ".url"):
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		faults.Add(path+".url", "not an http or https URL")
 	case u.User != nil:
@@ -112,6 +116,39 @@ func (t *ThenHTTP) check(faults *document.Faults, path string) {
 	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, t.Method) {
 		faults.Add(path+".method", "%q is none of GET, POST, PUT, PATCH, DELETE", t.Method)
 	}
+}
+
+// checkAdded adds the faults that came after the first release (see decodeStart).
+func (t *Then) checkAdded(faults *document.Faults, path string) {
+	if t.HTTP != nil {
+		if err := activities.CheckAuth(t.HTTP.Auth); err != nil {
+			faults.Add(path+".http.auth", "%v", err)
+		}
+	}
+	for _, f := range t.names(path) {
+		if *f.value == "" && !faults.Has(f.path) {
+			faults.Add(f.path, "empty")
+		}
+	}
+}
+
+// nameAt is a name that must not be empty, with its place in the document.
+type nameAt struct {
+	path  string
+	value *string
+}
+
+func (t *Then) names(path string) (names []nameAt) {
+	if t.Workflow != nil {
+		names = append(names, nameAt{path + ".workflow.type", &t.Workflow.Type})
+	}
+	if t.Activity != nil {
+		names = append(names, nameAt{path + ".activity.name", &t.Activity.Name})
+	}
+	if t.Signal != nil {
+		names = append(names, nameAt{path + ".signal.workflowId", &t.Signal.WorkflowID}, nameAt{path + ".signal.name", &t.Signal.Name})
+	}
+	return names
 }
 
 // runs tells whether the entry is to run at the end of a generation. Entries for

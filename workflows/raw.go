@@ -36,10 +36,42 @@ func decodeRun(ctx workflow.Context, what string, raw json.RawMessage, fresh, co
 	if goesOn(ctx) {
 		return decode(what, raw, continued)
 	}
-	return decode(what, raw, fresh)
+	return decodeStart(ctx, what, raw, fresh)
 }
 
 // goesOn reports that another run came before: the one that continued as new, or,
 // where whoever started the workflow gave it a retry policy or a cron schedule,
 // one that carried nothing.
 func goesOn(ctx workflow.Context) bool { return workflow.GetInfo(ctx).ContinuedExecutionRunID != "" }
+
+// addedChecker is a document with checks that came when runs without them were
+// already under way.
+type addedChecker interface {
+	checker
+	CheckAdded(faults *document.Faults)
+}
+
+// changeAddedChecks marks, in the history of a run that is refused for an added
+// check alone, that its code had that check.
+const changeAddedChecks = "added-checks"
+
+// decodeStart is decode for the input of a workflow, with its added checks. A run
+// that began before they were added goes on as it did, and so does one that goes
+// on from it; no other run has an event more for it.
+func decodeStart(ctx workflow.Context, what string, raw json.RawMessage, v any) error {
+	added, ok := v.(addedChecker)
+	if !ok {
+		return decode(what, raw, v)
+	}
+	faults := document.Decode(raw, v)
+	added.Check(&faults)
+	known := len(faults)
+	added.CheckAdded(&faults)
+	if known == 0 && len(faults) > 0 && workflow.GetVersion(ctx, changeAddedChecks, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return nil
+	}
+	if err := faults.Err(); err != nil {
+		return activities.Invalid(what, err)
+	}
+	return nil
+}
