@@ -6,7 +6,9 @@ import (
 )
 
 // mostVersions bounds what the ledger keeps of one object: the newest versions,
-// and what is known of those that were removed.
+// and the newest of those that were removed, at least half as many of each where
+// there are so many. What was forgotten counts as not there, which matters only
+// when every newer version has been removed.
 const mostVersions = 50
 
 // Object is what the ledger knows of one object. Its zero value is an object of
@@ -81,25 +83,41 @@ func (o Object) Apply(e Event) (Object, bool) {
 		versions := make([]VersionMark, 0, len(o.Versions)+1)
 		versions = append(versions, o.Versions[:i]...)
 		versions = append(versions, VersionMark{ID: e.Version, Mark: next})
+		whole := o
 		o.Versions = append(versions, o.Versions[i:]...)
-		o.trim()
+		if o.trim() == e.Version {
+			return whole, false // older than all that is remembered, or forgotten already
+		}
 	}
 	return o, true
 }
 
-// trim drops the oldest version where there are too many. The receiver owns its
-// versions.
-func (o *Object) trim() {
+// trim forgets a version where there are too many, and returns its ID: the oldest
+// of the removed ones or of the others, whichever are more. So neither can crowd
+// out the other: a bucket whose old versions are removed as they age keeps the
+// current one. The receiver owns its versions.
+func (o *Object) trim() (forgotten string) {
 	if len(o.Versions) <= mostVersions {
-		return
+		return ""
 	}
-	oldest := 0
-	for i := range o.Versions {
-		if o.Versions[i].stamp().Compare(o.Versions[oldest].stamp()) < 0 {
+	removed := 0
+	for _, v := range o.Versions {
+		if v.Kind == Removed {
+			removed++
+		}
+	}
+	oldest := -1
+	for i, v := range o.Versions {
+		if (v.Kind == Removed) != (removed > mostVersions/2) {
+			continue
+		}
+		if oldest < 0 || v.stamp().Compare(o.Versions[oldest].stamp()) < 0 {
 			oldest = i
 		}
 	}
+	forgotten = o.Versions[oldest].ID
 	o.Versions = append(o.Versions[:oldest], o.Versions[oldest+1:]...)
+	return forgotten
 }
 
 // Live reports whether the object can be read: the newest of what was not removed

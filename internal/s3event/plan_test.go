@@ -148,6 +148,44 @@ func TestVersionsAreBounded(t *testing.T) {
 	require.Less(t, len(mustJSON(t, tb.objects[LedgerID("b", "k")])), 16<<10)
 }
 
+// Beyond what is remembered of an object: repeats of forgotten versions are no
+// news, old versions that are removed as they age never take the current one
+// along, and an object comes back as long as one of its 25 newest is there. What
+// is below is forgotten: then it counts as gone until something new is heard.
+func TestMoreVersionsThanAreRemembered(t *testing.T) {
+	seq := func(i int) string { return fmt.Sprintf("%06X", i) }
+	put := func(i int) Event { return version(event(Created, "k", seq(i)), fmt.Sprintf("v%d", i)) }
+	remove := func(i, at int) Event { return version(event(Removed, "k", seq(at)), fmt.Sprintf("v%d", i)) }
+
+	tb := newTable(Counting{})
+	for i := range 80 {
+		tb.take(put(i))
+	}
+	for i := range 29 { // each had been announced and is forgotten
+		require.True(t, tb.take(put(i)).Empty(), "a repeat of version %d", i)
+	}
+	require.EqualValues(t, 1, tb.totals["b"])
+	for i := range 79 { // a life-cycle rule removes all but the current one
+		tb.take(remove(i, 100+i))
+		require.EqualValues(t, 1, tb.totals["b"], "after the removal of version %d", i)
+	}
+	tb.take(remove(79, 300))
+	require.Zero(t, tb.totals["b"])
+
+	tb = newTable(Counting{})
+	for i := range 80 {
+		tb.take(put(i))
+	}
+	gone := 0
+	for i := 79; i >= 0 && tb.totals["b"] == 1; i-- { // the current one is removed, again and again
+		tb.take(remove(i, 200-i))
+		gone++
+	}
+	require.GreaterOrEqual(t, gone, mostVersions/2, "it comes back as often as versions are remembered")
+	tb.take(put(81))
+	require.EqualValues(t, 1, tb.totals["b"], "the next version counts again")
+}
+
 // Emulators and some stores send no sequencer: the event's time orders then, and
 // of two in the same second the one that arrives later is believed.
 func TestWithoutSequencers(t *testing.T) {
