@@ -79,6 +79,14 @@ func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.stderr, format+"\n", args...)
 }
 
+// counted is a number of things: "1 fault", "2 faults".
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
 // link is the run's page in the Web UI.
 func (a *app) link(workflowID, runID string) string {
 	return fmt.Sprintf("%s/namespaces/%s/workflows/%s/%s/history", strings.TrimRight(a.cli.UIAddress, "/"),

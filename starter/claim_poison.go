@@ -183,7 +183,7 @@ func (f poisonFlags) work(a *app, choice poisonChoice, word string, do func(*azq
 		return err
 	}
 	if len(failures) > 0 {
-		return failed("%d messages failed", len(failures))
+		return failed("%s failed", counted(len(failures), "message"))
 	}
 	return nil
 }

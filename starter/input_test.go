@@ -86,3 +86,9 @@ func TestLinkEscapes(t *testing.T) {
 	require.Equal(t, "http://localhost:8233/namespaces/default/workflows/throughput%2Fdynamodb%2Fr%2Ft%2Fread/r1/history",
 		a.link("throughput/dynamodb/r/t/read", "r1"))
 }
+
+func TestCounted(t *testing.T) {
+	require.Equal(t, "1 fault", counted(1, "fault"))
+	require.Equal(t, "0 faults", counted(0, "fault"))
+	require.Equal(t, "2 faults", counted(2, "fault"))
+}

@@ -92,7 +92,7 @@ func (p producerAddCmd) Run(a *app) error {
 		answer, err := a.addPatiently(p.id(), records[:n], until)
 		if err != nil {
 			if total.Accepted > 0 {
-				a.note("%d records were accepted before", total.Accepted)
+				a.note("records accepted before: %d", total.Accepted)
 			}
 			return err
 		}

@@ -152,7 +152,7 @@ func (r requestValidateCmd) Run(a *app) error {
 		return err
 	}
 	if len(faults) > 0 {
-		return failed("%d faults", len(faults))
+		return failed("the document has %s", counted(len(faults), "fault"))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -200,7 +199,7 @@ func (r resumerOnceCmd) Run(a *app) error {
 		return err
 	}
 	if len(result.Failed) > 0 {
-		return failed("%s", fmt.Sprintf("%d requests could not be resumed", len(result.Failed)))
+		return failed("%s could not be resumed", counted(len(result.Failed), "request"))
 	}
 	return nil
 }

@@ -209,16 +209,16 @@ func (s *claimState) details() string {
 	case activities.ClaimOpen:
 		fmt.Fprintf(&b, "**Claiming**, %d of %d slots in use.\n\n", len(s.Running), s.Capacity)
 	case activities.ClaimDraining:
-		fmt.Fprintf(&b, "**Draining**: nothing new is claimed; waits for %d running tasks.\n\n", len(s.Running))
+		fmt.Fprintf(&b, "**Draining**: nothing new is claimed; it ends after the running tasks, of which there are %d.\n\n", len(s.Running))
 	default:
-		fmt.Fprintf(&b, "**Stopped**: %d running tasks were told to stop.\n\n", len(s.Running))
+		fmt.Fprintf(&b, "**Stopped**: what runs is told to stop; still running: %d.\n\n", len(s.Running))
 	}
 	fmt.Fprintf(&b, "Claimed %d, finished %d (%d not completed), poisoned %d, excused deliveries %d.\n",
 		s.Claimed, s.Finished, s.Failed, s.Poisoned, s.Excused)
 	for _, q := range s.Queues {
 		fmt.Fprintf(&b, "\n- `%s`: %d visible, about %d in all", q.Name, q.Visible, q.Approximate)
 		if q.LastError != "" {
-			fmt.Fprintf(&b, "; %d errors, last: %s", q.Errors, q.LastError)
+			fmt.Fprintf(&b, "; errors so far: %d; last: %s", q.Errors, q.LastError)
 		}
 	}
 	return b.String()

@@ -127,7 +127,7 @@ func (t *task) show(ctx workflow.Context) {
 		words = fmt.Sprintf("**%s** %s", t.state, t.reason)
 	}
 	if t.in.Claim != nil && t.finished == nil {
-		words += fmt.Sprintf("\n\nClaimed until %s, renewed %d times.", t.lease.TakenUntil.Format(time.RFC3339), t.reclaims)
+		words += fmt.Sprintf("\n\nClaimed until %s; renewals: %d.", t.lease.TakenUntil.Format(time.RFC3339), t.reclaims)
 	}
 	if t.lastError != "" {
 		words += "\n\nLast error: " + t.lastError

@@ -52,6 +52,11 @@ func texts(faults document.Faults) []string {
 	return lines
 }
 
+func TestParseTellsAJobThatWaitsForItself(t *testing.T) {
+	_, faults := Parse([]byte(`{"jobs":[{"id":"a","activity":"x","after":["a"]},{"id":"b","activity":"x","after":["a"]}]}`))
+	require.EqualError(t, faults.Err(), "jobs[0].after: it waits for itself")
+}
+
 func TestParseCountsJobs(t *testing.T) {
 	_, faults := Parse([]byte(`{"jobs":[]}`))
 	require.EqualError(t, faults.Err(), "jobs: 0 jobs; allowed are 1 to 10000")

@@ -26,6 +26,10 @@ func (d *Document) checkOrder(faults *document.Faults, index map[string]int) {
 		}
 	}
 	for _, cycle := range d.cycles(index) {
+		if len(cycle) == 1 {
+			faults.Add(fmt.Sprintf("jobs[%d].after", cycle[0]), "it waits for itself")
+			continue
+		}
 		ids := make([]string, len(cycle)+1)
 		for n, i := range cycle {
 			ids[n] = d.Jobs[i].ID

@@ -3,15 +3,16 @@ package taskclaim
 import "time"
 
 // A report of the polling activity to its workflow costs three history events
-// (scheduled, started, completed), so small reports are paid from an allowance:
-// it keeps a claimer under eight events per 32 tasks however the tasks trickle
-// in, and an idle one under a hundred a day.
+// (scheduled, started, completed) and the three of a workflow task, so small
+// reports are paid from an allowance: it keeps a claimer under eight events per
+// 32 tasks, workflow tasks not counted, however the tasks trickle in, and an idle
+// one under a hundred a day, all counted: (18+24)/3 reports of six make 84.
 const (
 	reportCost   = 3.0
 	perTask      = 0.2             // events earned by a task: 6.4 per 32
 	perHour      = 1.0             // and by an hour
-	FirstCredit  = 8 * reportCost  // what a new claimer may spend at once
-	creditLimit  = 12 * reportCost // what it can save up
+	FirstCredit  = 6 * reportCost  // what a new claimer may spend at once
+	creditLimit  = 6 * reportCost  // what it can save up
 	FullReport   = 32              // started tasks that are reported in any case
 	settle       = 2 * time.Second // news is collected this long before it is told
 	urgentSettle = 500 * time.Millisecond
