@@ -20,6 +20,7 @@ type DynamoDB struct {
 	marks     HeartbeatRecorder
 	logger    log.Logger
 	scheduler *scheduler
+	keys      tableKeys
 	payload   int
 }
 
@@ -93,7 +94,7 @@ func (d *DynamoDB) Close() { d.scheduler.close() }
 func (d *DynamoDB) Call(ctx context.Context, operation string, document json.RawMessage, priority int) (json.RawMessage, error) {
 	r, err := throughput.ParseRequest(operation, document)
 	if err != nil {
-		return nil, Invalid("DynamoDB."+operation, err)
+		return nil, invalid(r, err)
 	}
 	return d.do(ctx, &attempt{operation: operation, class: throughput.Class(priority), arrived: time.Now(), number: 1}, r, document)
 }
@@ -116,7 +117,7 @@ func (d *DynamoDB) activities() []named {
 func (d *DynamoDB) run(ctx context.Context, operation string, document json.RawMessage) (json.RawMessage, error) {
 	r, err := throughput.ParseRequest(operation, document)
 	if err != nil {
-		return nil, Invalid("DynamoDB."+operation, err)
+		return nil, invalid(r, err)
 	}
 	trail, err := newTrail(ctx, d.marks)
 	if err != nil {

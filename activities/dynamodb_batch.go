@@ -27,8 +27,8 @@ var betweenRounds = backoff.Policy{Base: 50 * time.Millisecond, Cap: time.Second
 
 // batchDone is what a batch has achieved, carried from attempt to attempt.
 type batchDone struct {
-	// Written is the number of write requests, in the batch's order, that are all
-	// applied.
+	// Written is the number of write requests, in the batch's order, behind which
+	// the rest begins: those before are applied.
 	Written int `json:"written,omitempty"`
 	// Items are those read so far, by table and key, null where there is none,
 	// while they are few enough to travel in a heartbeat.
@@ -100,7 +100,7 @@ func (b bill) consumedCapacity() json.RawMessage {
 func (d *DynamoDB) part(ctx context.Context, a *attempt, document json.RawMessage, b bill) (json.RawMessage, throughput.Request, error) {
 	r, err := throughput.ParseRequest(a.operation, document)
 	if err != nil {
-		return nil, r, Invalid("DynamoDB."+a.operation, err)
+		return nil, r, invalid(r, err)
 	}
 	answer, err := d.call(ctx, a, r, document)
 	if err != nil {

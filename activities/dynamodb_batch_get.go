@@ -26,14 +26,17 @@ type tableRead struct {
 // repeated until the service has answered for every one. The answer holds the
 // items in the order of the keys, as often as their key was given. A repeat goes
 // on from what was read, as far as it travelled.
-func (d *DynamoDB) batchRead(ctx context.Context, a *attempt, document json.RawMessage) (json.RawMessage, error) {
+func (d *DynamoDB) batchRead(ctx context.Context, a *attempt, r throughput.Request, document json.RawMessage) (json.RawMessage, error) {
 	envelope, err := objectIn(document)
 	if err != nil {
-		return nil, Invalid("DynamoDB."+a.operation, err)
+		return nil, invalid(r, err)
 	}
 	reads, err := readsIn(envelope["RequestItems"])
 	if err != nil {
-		return nil, Invalid("DynamoDB."+a.operation, err)
+		return nil, invalid(r, err)
+	}
+	if slices.ContainsFunc(reads, func(read *tableRead) bool { return len(read.order) == 0 }) {
+		return d.call(ctx, a, r, document) // for the service to refuse
 	}
 	if a.trail != nil && a.trail.now.Done != nil {
 		for _, read := range reads {
@@ -90,14 +93,14 @@ func (a *attempt) read(reads []*tableRead) {
 
 func readsIn(raw json.RawMessage) (reads []*tableRead, err error) {
 	var tables map[string]object
-	if err := json.Unmarshal(raw, &tables); err != nil {
-		return nil, err
+	if json.Unmarshal(raw, &tables) != nil {
+		return nil, fmt.Errorf("RequestItems: not an object of keys by table")
 	}
 	for _, table := range slices.Sorted(maps.Keys(tables)) {
 		read := &tableRead{table: table, settings: tables[table], keys: object{}, found: object{}}
 		var keys []json.RawMessage
-		if err := json.Unmarshal(read.settings["Keys"], &keys); err != nil {
-			return nil, fmt.Errorf("RequestItems.%s.Keys: %w", table, err)
+		if json.Unmarshal(read.settings["Keys"], &keys) != nil {
+			return nil, fmt.Errorf("RequestItems.%s.Keys: not a list of keys", table)
 		}
 		for i, raw := range keys {
 			attributes, err := objectIn(raw)

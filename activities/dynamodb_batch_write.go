@@ -1,9 +1,9 @@
 package activities
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -14,34 +14,42 @@ import (
 type tableWrite struct {
 	table   string
 	request json.RawMessage
+	at      int // its place among all requests of the document
 }
 
 // batchWrite writes any number of items: 25 a request, each request repeated
 // until nothing of it is left unprocessed, in the order of the document's lists.
-// What is asked for twice in the same words is written once. A repeat goes on
-// behind the last request that was whole.
-func (d *DynamoDB) batchWrite(ctx context.Context, a *attempt, document json.RawMessage) (json.RawMessage, error) {
+// Of several writes to one key the last is sent, as if all had been, one after the
+// other; the service would refuse two in one request. A repeat goes on behind the
+// last request that was whole.
+func (d *DynamoDB) batchWrite(ctx context.Context, a *attempt, r throughput.Request, document json.RawMessage) (json.RawMessage, error) {
 	envelope, err := objectIn(document)
 	if err != nil {
-		return nil, Invalid("DynamoDB."+a.operation, err)
+		return nil, invalid(r, err)
 	}
-	writes, err := writesIn(envelope["RequestItems"])
+	all, err := writesIn(envelope["RequestItems"])
 	if err != nil {
-		return nil, Invalid("DynamoDB."+a.operation, err)
+		return nil, invalid(r, err)
+	}
+	if len(all) == 0 {
+		return d.call(ctx, a, r, document) // for the service to refuse
+	}
+	writes, err := d.lastWrites(ctx, a, all)
+	if err != nil {
+		return nil, err
+	}
+	if a.trail != nil && a.trail.now.Done != nil {
+		a.applied = min(a.trail.now.Done.Written, len(all))
+		writes = slices.DeleteFunc(writes, func(w tableWrite) bool { return w.at < a.applied })
 	}
 	costs, metrics := bill{}, map[string][]json.RawMessage{}
-	done := 0
-	if a.trail != nil && a.trail.now.Done != nil {
-		done = min(a.trail.now.Done.Written, len(writes))
-	}
-	for done < len(writes) {
-		chunk := writes[done:min(done+mostWrites, len(writes))]
+	for chunk := range slices.Chunk(writes, mostWrites) {
 		if err := d.writeWhole(ctx, a, envelope, chunk, costs, metrics); err != nil {
 			return nil, err
 		}
-		done += len(chunk)
+		a.applied = chunk[len(chunk)-1].at + 1
 		if a.trail != nil {
-			a.trail.achieved(&batchDone{Written: done})
+			a.trail.achieved(&batchDone{Written: a.applied})
 		}
 	}
 	answer := object{"UnprocessedItems": json.RawMessage("{}"), "ConsumedCapacity": costs.consumedCapacity()}
@@ -95,26 +103,18 @@ func (d *DynamoDB) writeWhole(ctx context.Context, a *attempt, envelope object, 
 	return nil
 }
 
-// writesIn lists the requests, table by table, without repetitions.
+// writesIn lists the requests, table by table.
 func writesIn(raw json.RawMessage) (writes []tableWrite, err error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
 	var items map[string][]json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, err
+	if json.Unmarshal(raw, &items) != nil {
+		return nil, fmt.Errorf("RequestItems: not an object of lists of requests by table")
 	}
 	for _, table := range slices.Sorted(maps.Keys(items)) {
-		seen := map[string]bool{}
 		for _, request := range items[table] {
-			var words bytes.Buffer
-			if err := json.Compact(&words, request); err != nil {
-				return nil, err
-			}
-			if !seen[words.String()] {
-				seen[words.String()] = true
-				writes = append(writes, tableWrite{table, request})
-			}
+			writes = append(writes, tableWrite{table, request, len(writes)})
 		}
 	}
 	return writes, nil

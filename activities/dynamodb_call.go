@@ -34,6 +34,7 @@ type attempt struct {
 	arrived   time.Time // when the first attempt was scheduled
 	number    int       // of Temporal's attempts, from 1
 	trail     *trail    // nil inside another activity
+	applied   int       // of a batch's write requests, from the first
 }
 
 // checkpoint is what the attempt leaves, nil for nothing.
@@ -48,14 +49,14 @@ func (a *attempt) checkpoint() any {
 func (d *DynamoDB) do(ctx context.Context, a *attempt, r throughput.Request, document json.RawMessage) (json.RawMessage, error) {
 	document, err := withCapacity(document, r)
 	if err != nil {
-		return nil, Invalid("DynamoDB."+a.operation, err)
+		return nil, invalid(r, err)
 	}
 	var answer json.RawMessage
 	switch r.Name {
 	case "BatchGetItem":
-		answer, err = d.batchRead(ctx, a, document)
+		answer, err = d.batchRead(ctx, a, r, document)
 	case "BatchWriteItem":
-		answer, err = d.batchWrite(ctx, a, document)
+		answer, err = d.batchWrite(ctx, a, r, document)
 	default:
 		answer, err = d.call(ctx, a, r, document)
 	}

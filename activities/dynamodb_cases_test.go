@@ -131,57 +131,6 @@ func TestBatchGetTellsItemsApartWithoutTheirKey(t *testing.T) {
 	require.Contains(t, string(got), `"Responses":{"orders":[{"v":{"S":"A"}},{"v":{"S":"B"}}]}`)
 }
 
-func TestBatchWriteIsWhole(t *testing.T) {
-	var mu sync.Mutex
-	var sizes []int
-	stored := map[int]int{}
-	refuse := 3
-	fake := &fakeDynamoDB{answer: func(_ string, body []byte) reply {
-		mu.Lock()
-		defer mu.Unlock()
-		var request struct {
-			RequestItems map[string][]struct {
-				PutRequest struct{ Item json.RawMessage }
-			}
-		}
-		require.NoError(t, json.Unmarshal(body, &request))
-		writes := request.RequestItems["orders"]
-		sizes = append(sizes, len(writes))
-		taken := len(writes)
-		if refuse > 0 {
-			refuse--
-			taken /= 2
-		}
-		left := []json.RawMessage{}
-		for i, w := range writes {
-			if i < taken {
-				stored[idsOf(t, []json.RawMessage{w.PutRequest.Item})[0]]++
-			} else {
-				left = append(left, json.RawMessage(`{"PutRequest":{"Item":`+string(w.PutRequest.Item)+`}}`))
-			}
-		}
-		unprocessed := `{}`
-		if len(left) > 0 {
-			raw, _ := json.Marshal(left)
-			unprocessed = `{"orders":` + string(raw) + `}`
-		}
-		return reply{200, `{"UnprocessedItems":` + unprocessed + `}`, ""}
-	}}
-	writes := []string{}
-	for i := range 60 {
-		writes = append(writes, fmt.Sprintf(`{"PutRequest":{"Item":{"id":{"N":"%d"}}}}`, i))
-	}
-	writes = append(writes, writes[0]) // given twice, in the same words
-	got, err := against(t, fake).Call(t.Context(), "BatchWriteItem", json.RawMessage(`{"RequestItems":{"orders":[`+strings.Join(writes, ",")+`]}}`), 0)
-	require.NoError(t, err)
-	require.JSONEq(t, `{"UnprocessedItems":{},"ConsumedCapacity":[]}`, string(got))
-	require.Len(t, stored, 60)
-	for id, times := range stored {
-		require.Equal(t, 1, times, "item %d", id)
-	}
-	require.Equal(t, []int{25, 13, 7, 4, 25, 10}, sizes)
-}
-
 func TestCaseD14CancelledTransactionsByTheirReasons(t *testing.T) {
 	cancelled := func(reasons string) reply {
 		return reply{400, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"Transaction cancelled","CancellationReasons":` + reasons + `}`, ""}

@@ -3,6 +3,7 @@ package activities
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -113,17 +114,28 @@ func (f *failure) cost(throttled int) outcome {
 	}
 }
 
-// error is the error with which an attempt ends over the failure.
+// error is the error with which an attempt ends over the failure. The checkpoint
+// goes along where another attempt is to follow, and only there.
 func (f *failure) error(a *attempt) error {
 	failure := f.describe()
-	failure.Checkpoint = a.checkpoint()
 	if Retryable(f.errType) {
+		failure.Checkpoint = a.checkpoint()
 		failure.Delay = f.delay
 		if failure.Delay == 0 {
 			failure.Delay = max(betweenAttempts.Ceiling(a.number)/2, time.Second)
 		}
+	} else if a.applied > 0 {
+		failure.Message += fmt.Sprintf("; the first %d requests of the batch are applied", a.applied)
 	}
 	return Fail(f.errType, failure)
+}
+
+// invalid is the error for a document that is wrong before it is sent.
+func invalid(r throughput.Request, err error) error {
+	return Fail(TypeInvalidInput, Failure{
+		ErrorDetails: ErrorDetails{Operation: "DynamoDB." + r.Name, Target: r.Target()},
+		Message:      err.Error(),
+	})
 }
 
 func (f *failure) describe() Failure {

@@ -34,7 +34,7 @@ func (d *DynamoDB) fit(ctx context.Context, a *attempt, r throughput.Request, do
 		limit := max(page.ScannedCount*int64(keep)/int64(len(page.Items)), 1)
 		smaller, err := withField(document, "Limit", fmt.Sprint(min(limit, page.ScannedCount-1)))
 		if err != nil {
-			return nil, Invalid("DynamoDB."+a.operation, err)
+			return nil, invalid(r, err)
 		}
 		if answer, err = d.do(ctx, a, r, smaller); err != nil {
 			return nil, err

@@ -171,9 +171,9 @@ func TestDynamoDBRefusesWhatIsNoRequest(t *testing.T) {
 	db := against(t, fake)
 	for _, c := range []struct{ operation, document, want string }{
 		{"PutItem", `{}`, "TableName: required"},
-		{"PutItem", `[]`, "not a JSON object"},
-		{"PutItem", `null`, "null where a JSON object"},
-		{"PutItem", ``, "empty document"},
+		{"PutItem", `[]`, "a list where an object"},
+		{"PutItem", `null`, "null where an object"},
+		{"PutItem", ``, "nothing where an object"},
 		{"BatchGetItem", `{"RequestItems":{}}`, "names no table"},
 		{"ExecuteStatement", `{}`, `no operation "ExecuteStatement"`},
 	} {

@@ -103,36 +103,14 @@ func (t *trail) clear(ctx context.Context) {
 	}
 }
 
-// keepAlive is KeepAlive for calls that need a mark.
+// keepAlive is KeepAlive for calls that need a mark. The first heartbeat is the
+// mark itself.
 func (t *trail) keepAlive(ctx context.Context) (context.Context, func()) {
-	alive, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	var beating sync.WaitGroup
-	beating.Go(func() {
-		tick := time.NewTicker(WorkingHeartbeat)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				if err := t.beat(ctx); endsAttempt(err) {
-					cancel(err)
-					return
-				}
-			case <-activity.GetWorkerStopChannel(ctx):
-				cancel(errWorkerStopping)
-				return
-			case <-ctx.Done():
-				cancel(context.Cause(ctx))
-				return
-			case <-done:
-				return
-			}
+	return keepBeating(ctx, WorkingHeartbeat, false, func() error {
+		if err := t.beat(ctx); endsAttempt(err) {
+			return err
 		}
-	})
-	return alive, sync.OnceFunc(func() {
-		close(done)
-		beating.Wait()
-		cancel(nil)
+		return nil
 	})
 }
 
@@ -159,7 +137,6 @@ func (t *trail) doubt(r throughput.Request, now time.Time) error {
 	return Fail(TypeAmbiguous, Failure{
 		ErrorDetails: ErrorDetails{Operation: "DynamoDB." + r.Name, Target: r.Target()},
 		Message:      fmt.Sprintf("sent at %s by an attempt that did not learn the answer; it may have been applied, and is not sent again", sent.UTC().Format(time.RFC3339)),
-		Checkpoint:   t.now,
 	})
 }
 

@@ -27,37 +27,45 @@ var errWorkerStopping = errors.New("worker stopping")
 // tells which. checkpoint is called from another goroutine; with nil the
 // heartbeats have no details.
 func KeepAlive(ctx context.Context, every time.Duration, checkpoint func() any) (context.Context, func()) {
-	alive, cancel := context.WithCancelCause(ctx)
-	beat := func() {
+	return keepBeating(ctx, every, true, func() error {
 		if checkpoint == nil {
 			activity.RecordHeartbeat(ctx)
-			return
+			return nil
 		}
 		activity.RecordHeartbeat(ctx, checkpoint())
-	}
-	var beating sync.WaitGroup
+		return nil // the SDK ends ctx when the server's answer ends the activity
+	})
+}
+
+// keepBeating calls beat every interval, and first of all where atOnce says so,
+// until the returned function is called. The context it returns ends with ctx,
+// with an error of beat, and when the worker begins to stop, and has that as its
+// cause.
+func keepBeating(ctx context.Context, every time.Duration, atOnce bool, beat func() error) (context.Context, func()) {
+	alive, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
-	beating.Add(1)
-	go func() {
-		defer beating.Done()
+	var beating sync.WaitGroup
+	beating.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
-		beat()
-		for {
+		var err error
+		if atOnce {
+			err = beat()
+		}
+		for err == nil {
 			select {
 			case <-tick.C:
-				beat()
+				err = beat()
 			case <-activity.GetWorkerStopChannel(ctx):
-				cancel(errWorkerStopping)
-				return
+				err = errWorkerStopping
 			case <-ctx.Done():
-				cancel(context.Cause(ctx))
-				return
+				err = context.Cause(ctx)
 			case <-done:
 				return
 			}
 		}
-	}()
+		cancel(err)
+	})
 	return alive, sync.OnceFunc(func() {
 		close(done)
 		beating.Wait()

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"path"
 	"slices"
 	"strconv"
@@ -95,7 +97,13 @@ func (t throughputStatusCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.status(workflows.ThroughputID(resource))
+	id := workflows.ThroughputID(resource)
+	err = a.status(id)
+	var told exit
+	if err == nil || errors.As(err, &told) {
+		return err
+	}
+	return a.explainUnpolled(id, err)
 }
 
 type throughputSetCmd struct {
@@ -238,15 +246,18 @@ func (a *app) updateOwner(resource, name string, input json.RawMessage) (answer 
 		"--task-queue", a.cli.TaskQueue, "--workflow-id", workflows.ThroughputID(resource), "--id-conflict-policy", "UseExisting",
 		"--input", `{"resource":"` + resource + `"}`, "--update-name", name, "--update-input", string(input),
 	})
-	handle, err := c.UpdateWithStartWorkflow(a.ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: start,
-		UpdateOptions: client.UpdateWorkflowOptions{
-			WorkflowID: workflows.ThroughputID(resource), UpdateName: name, Args: []any{input},
-			WaitForStage: client.WorkflowUpdateStageCompleted,
-		},
+	err = a.whilePolled(workflows.ThroughputID(resource), a.cli.TaskQueue, func(ctx context.Context) error {
+		handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+			StartWorkflowOperation: start,
+			UpdateOptions: client.UpdateWorkflowOptions{
+				WorkflowID: workflows.ThroughputID(resource), UpdateName: name, Args: []any{input},
+				WaitForStage: client.WorkflowUpdateStageCompleted,
+			},
+		})
+		if err != nil {
+			return err
+		}
+		return handle.Get(ctx, &answer)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return answer, handle.Get(a.ctx, &answer)
+	return answer, err
 }

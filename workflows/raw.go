@@ -17,13 +17,19 @@ type checker interface {
 // decode reads a document strictly into v, a pointer to a struct that holds the
 // defaults, and has it check itself when it is a checker. All faults come back
 // as one InvalidInput error.
-func decode(what string, raw json.RawMessage, v any) error {
+func decode(what string, raw json.RawMessage, v any) error { return decodeFor(what, "", raw, v) }
+
+// decodeFor is decode of a message to what target names.
+func decodeFor(what, target string, raw json.RawMessage, v any) error {
 	faults := document.Decode(raw, v)
 	if c, ok := v.(checker); ok {
 		c.Check(&faults)
 	}
 	if err := faults.Err(); err != nil {
-		return activities.Invalid(what, err)
+		return activities.Fail(activities.TypeInvalidInput, activities.Failure{
+			ErrorDetails: activities.ErrorDetails{Operation: what, Target: target},
+			Message:      err.Error(),
+		})
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type continuedThroughput struct {
 
 // Check sees to it that the resource is one and the figures are in range.
 func (in *ThroughputInput) Check(faults *document.Faults) {
-	if in.Resource != "" {
+	if !faults.Has("resource") {
 		if _, err := throughput.ParseResource(in.Resource); err != nil {
 			faults.Add("resource", "%v", err)
 		}

@@ -18,19 +18,19 @@ func (r *throughputRun) listen(ctx workflow.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := update(ctx, UpdateLease, r.lease); err != nil {
+	if err := update(ctx, r, UpdateLease, r.lease); err != nil {
 		return err
 	}
-	if err := update(ctx, UpdateRelease, r.release); err != nil {
+	if err := update(ctx, r, UpdateRelease, r.release); err != nil {
 		return err
 	}
-	if err := update(ctx, UpdatePause, r.pause); err != nil {
+	if err := update(ctx, r, UpdatePause, r.pause); err != nil {
 		return err
 	}
-	if err := update(ctx, UpdateUnpause, r.unpause); err != nil {
+	if err := update(ctx, r, UpdateUnpause, r.unpause); err != nil {
 		return err
 	}
-	if err := update(ctx, UpdateSet, r.set); err != nil {
+	if err := update(ctx, r, UpdateSet, r.set); err != nil {
 		return err
 	}
 	r.pauses = workflow.GetSignalChannel(ctx, UpdatePause)
@@ -48,18 +48,19 @@ func (r *throughputRun) listen(ctx workflow.Context) error {
 
 // update registers a handler whose input is decoded strictly, by the validator
 // first, so that what is refused leaves nothing in history.
-func update[In, Out any](ctx workflow.Context, name string, handle func(workflow.Context, In) (Out, error)) error {
+func update[In, Out any](ctx workflow.Context, r *throughputRun, name string, handle func(workflow.Context, In) (Out, error)) error {
+	what, target := TypeThroughput+" "+name, r.owner.Resource
 	return workflow.SetUpdateHandlerWithOptions(ctx, name,
 		func(ctx workflow.Context, raw json.RawMessage) (out Out, err error) {
 			var in In
-			if err := decode(name, raw, &in); err != nil {
+			if err := decodeFor(what, target, raw, &in); err != nil {
 				return out, err
 			}
 			return handle(ctx, in)
 		},
 		workflow.UpdateHandlerOptions{Validator: func(_ workflow.Context, raw json.RawMessage) error {
 			var in In
-			return decode(name, raw, &in)
+			return decodeFor(what, target, raw, &in)
 		}})
 }
 
@@ -72,7 +73,7 @@ func (r *throughputRun) signalled(ctx workflow.Context, c workflow.ReceiveChanne
 		return
 	}
 	var in ThroughputPause
-	err := decode(name, raw, &in)
+	err := decodeFor(TypeThroughput+" "+name, r.owner.Resource, raw, &in)
 	if err == nil {
 		_, err = handle(ctx, in)
 	}

@@ -125,13 +125,26 @@ func TestThroughputRefusesWithAllFaults(t *testing.T) {
 	env = budgetEnv(t, &units)
 	for _, c := range [][2]string{
 		{UpdateLease, `{"demand":{"9":1}}`}, {UpdateSet, `{}`}, {UpdateSet, `{"utilization":0}`},
-		{UpdatePause, `{"for":"soon"}`}, {UpdateRelease, `{}`},
+		{UpdatePause, `{"for":"soon"}`}, {UpdateRelease, `{}`}, {UpdateLease, `{"worker":""}`}, {UpdateLease, `{"worker":"a","throttled":-1}`},
 	} {
 		tell(t, env, time.Second, c[0], c[1], func(_ any, err error) {
 			require.ErrorAs(t, err, &application, c[1])
 			require.Equal(t, activities.TypeInvalidInput, application.Type())
+			details, ok := activities.DetailsOf(err)
+			require.True(t, ok)
+			require.Equal(t, activities.ErrorDetails{Operation: "Throughput " + c[0], Target: ordersBudget}, details)
 		})
 	}
+	tell(t, env, time.Second, UpdateLease, `{"demand":{"9":1,"1":-1,"2":"x"},"consumed":-2,"throttled":-1,"more":1}`, func(_ any, err error) {
+		require.ErrorContains(t, err, "Throughput lease "+ordersBudget+`: demand.1: -1 where a number of at least 0 is expected; `+
+			`demand.2: "x" where a number is expected; demand.9: no such priority; there are 1 to 5; `+
+			`consumed: -2 where a number of at least 0 is expected; more: unknown field; known are worker, demand, consumed, throttled; `+
+			`worker: required; throttled: -1 where a number of at least 0 is expected`)
+	})
+	tell(t, env, time.Second, UpdateSet, `{"unitsPerSecond":-5,"utilization":3,"for":"1s"}`, func(_ any, err error) {
+		require.ErrorContains(t, err, "Throughput set "+ordersBudget+`: unitsPerSecond: -5 where a number of at least 0 is expected; `+
+			`for: unknown field; known are unitsPerSecond, utilization; utilization: 3 is not between 0.01 and 1`)
+	})
 	runBudget(t, env, `{"resource":"`+ordersBudget+`"}`)
 	require.NoError(t, env.GetWorkflowError())
 }

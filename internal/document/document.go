@@ -39,9 +39,7 @@ func Decode(raw []byte, v any) Faults {
 func decode(faults *Faults, path string, raw []byte, v reflect.Value) {
 	if v.CanAddr() {
 		if u, ok := v.Addr().Interface().(json.Unmarshaler); ok {
-			if err := u.UnmarshalJSON(raw); err != nil {
-				faults.Add(path, "%v", err)
-			}
+			faults.take(path, u.UnmarshalJSON(raw))
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -24,6 +25,19 @@ type Faults []Fault
 // Add records a fault at path.
 func (fs *Faults) Add(path, format string, args ...any) {
 	*fs = append(*fs, Fault{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// take adds the error of a value that reads itself: its faults, if it tells
+// several, or one.
+func (fs *Faults) take(path string, err error) {
+	var several Faults
+	switch {
+	case err == nil:
+	case errors.As(err, &several):
+		*fs = append(*fs, several.Under(path)...)
+	default:
+		fs.Add(path, "%v", err)
+	}
 }
 
 // Has reports whether a fault was recorded at path or below it, so that a check

@@ -1,9 +1,12 @@
 package throughput
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	"sluice/internal/document"
 )
 
 // How leases are timed. A worker renews when three quarters of one are over, so
@@ -52,18 +55,28 @@ func (d Demand) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// UnmarshalJSON reads units a second by priority "1" to "5".
+// UnmarshalJSON reads units a second by priority "1" to "5"; its error tells all
+// faults, each with its priority.
 func (d *Demand) UnmarshalJSON(raw []byte) error {
 	var byPriority map[string]Milli
-	if err := json.Unmarshal(raw, &byPriority); err != nil {
-		return fmt.Errorf("not an object of units a second by priority: %v", err)
-	}
+	faults := document.Decode(raw, &byPriority)
 	*d = Demand{}
-	for priority, units := range byPriority {
+	for _, priority := range slices.Sorted(maps.Keys(byPriority)) {
 		if len(priority) != 1 || priority[0] < '1' || priority[0] > '0'+Priorities {
-			return fmt.Errorf("no priority %q; there are 1 to %d", priority, Priorities)
+			faults.Add(priority, "no such priority; there are 1 to %d", Priorities)
+			continue
 		}
-		d[priority[0]-'1'] = units
+		d[priority[0]-'1'] = byPriority[priority]
 	}
-	return nil
+	return faults.Err()
+}
+
+// Check sees to it that the figures are in range.
+func (r *LeaseRequest) Check(faults *document.Faults) {
+	if r.Worker == "" && !faults.Has("worker") {
+		faults.Add("worker", "required")
+	}
+	if r.Throttled < 0 {
+		faults.Add("throttled", "%d where a number of at least 0 is expected", r.Throttled)
+	}
 }

@@ -37,14 +37,16 @@ func (m Milli) String() string { return strconv.FormatFloat(m.Float(), 'f', -1, 
 // MarshalJSON writes a number of units.
 func (m Milli) MarshalJSON() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalJSON reads a number of units of at least 0.
+// UnmarshalJSON reads a number of at least 0.
 func (m *Milli) UnmarshalJSON(raw []byte) error {
 	var units float64
-	if err := json.Unmarshal(raw, &units); err != nil {
-		return fmt.Errorf("%s where a number of capacity units is expected", raw)
-	}
-	if units < 0 || units > maxUnits {
-		return fmt.Errorf("%s is no number of capacity units", raw)
+	switch err := json.Unmarshal(raw, &units); {
+	case err != nil:
+		return fmt.Errorf("%.40s where a number is expected", raw)
+	case units < 0:
+		return fmt.Errorf("%s where a number of at least 0 is expected", raw)
+	case units > maxUnits:
+		return fmt.Errorf("%s where a number of at most %.0f is expected", raw, maxUnits)
 	}
 	*m = Units(units)
 	return nil

@@ -1,10 +1,14 @@
 package throughput
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+
+	"sluice/internal/document"
 )
 
 // A Request is what the throttle has to know about a call before it is sent.
@@ -55,15 +59,16 @@ type transactItem struct {
 	Item      json.RawMessage
 }
 
-// ParseRequest reads the document of a call.
-func ParseRequest(operation string, document []byte) (Request, error) {
+// ParseRequest reads the document of a call. With an error the request still names
+// the operation.
+func ParseRequest(operation string, raw []byte) (Request, error) {
 	op, ok := OperationNamed(operation)
 	if !ok {
-		return Request{}, fmt.Errorf("no operation %q", operation)
+		return Request{Operation: Operation{Name: operation}}, fmt.Errorf("no operation %q", operation)
 	}
 	var f fields
-	if err := unmarshalLoosely(document, &f); err != nil {
-		return Request{}, err
+	if err := unmarshalLoosely(raw, &f); err != nil {
+		return Request{Operation: op}, err
 	}
 	r := Request{
 		Operation: op,
@@ -95,13 +100,13 @@ func ParseRequest(operation string, document []byte) (Request, error) {
 			}
 		}
 	case f.TableName == "":
-		return Request{}, fmt.Errorf("TableName: required")
+		return r, errors.New("TableName: required")
 	default:
 		r.sizes[TableName(f.TableName)] = single(op, f)
 	}
 	delete(r.sizes, "")
 	if len(r.sizes) == 0 {
-		return Request{}, fmt.Errorf("names no table")
+		return r, errors.New("names no table")
 	}
 	r.Tables = slices.Sorted(maps.Keys(r.sizes))
 	r.shape = fmt.Sprint(op.Name, " ", f.IndexName, " ", f.ConsistentRead, " ", f.Limit)
@@ -110,18 +115,18 @@ func ParseRequest(operation string, document []byte) (Request, error) {
 
 // unmarshalLoosely reads what it can: a field of another type than expected is
 // for the service to refuse.
-func unmarshalLoosely(document []byte, f *fields) error {
-	if len(document) == 0 {
-		return fmt.Errorf("an empty document where a JSON object is expected")
+func unmarshalLoosely(raw []byte, f *fields) error {
+	switch string(bytes.TrimSpace(raw)) {
+	case "":
+		return errors.New("nothing where an object is expected")
+	case "null":
+		return errors.New("null where an object is expected")
 	}
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(document, &object); err != nil {
-		return fmt.Errorf("not a JSON object: %v", err)
+	if json.Unmarshal(raw, &object) != nil {
+		return document.Decode(raw, &object).Err() // tells what it is
 	}
-	if object == nil {
-		return fmt.Errorf("null where a JSON object is expected")
-	}
-	if err := json.Unmarshal(document, f); err == nil {
+	if json.Unmarshal(raw, f) == nil {
 		return nil
 	}
 	for name, value := range object {

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sluice/activities"
+)
+
+// askAgain is how often a command that waits for an answer looks whether anybody
+// is there to give it.
+const askAgain = 3 * time.Second
+
+// whilePolled does what a workflow has to answer, and gives up when no worker
+// polls the workflow's task queue: the server would wait for one for ever. queue is
+// where the workflow is started if it does not run yet.
+func (a *app) whilePolled(workflowID, queue string, ask func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(a.ctx)
+	defer cancel(nil)
+	answered := make(chan error, 1)
+	go func() { answered <- ask(ctx) }()
+	tick := time.NewTicker(askAgain)
+	defer tick.Stop()
+	for told := false; ; told = true {
+		select {
+		case err := <-answered:
+			var given exit
+			if err != nil && errors.As(context.Cause(ctx), &given) {
+				return given
+			}
+			return err
+		case <-tick.C:
+		}
+		if described, err := a.connected.DescribeWorkflow(ctx, workflowID, ""); err == nil {
+			queue = described.RawResponse.GetWorkflowExecutionInfo().GetTaskQueue()
+		}
+		switch polled, err := activities.Polled(ctx, a.connected, queue); {
+		case err == nil && !polled:
+			cancel(failed("no worker polls queue %s, so nobody answers for %s; nothing was changed", queue, workflowID))
+		case !told:
+			a.note("waiting for a worker on queue %s to answer for %s", queue, workflowID)
+		}
+	}
+}
