@@ -21,11 +21,7 @@ func decode(what string, raw json.RawMessage, v any) error { return decodeFor(wh
 
 // decodeFor is decode of a message to what target names.
 func decodeFor(what, target string, raw json.RawMessage, v any) error {
-	faults := document.Decode(raw, v)
-	if c, ok := v.(checker); ok {
-		c.Check(&faults)
-	}
-	if err := faults.Err(); err != nil {
+	if err := read(raw, v).Err(); err != nil {
 		return activities.Fail(activities.TypeInvalidInput, activities.Failure{
 			ErrorDetails: activities.ErrorDetails{Operation: what, Target: target},
 			Message:      err.Error(),
@@ -33,6 +29,19 @@ func decodeFor(what, target string, raw json.RawMessage, v any) error {
 	}
 	return nil
 }
+
+// read is decode with the faults themselves.
+func read(raw json.RawMessage, v any) document.Faults {
+	faults := document.Decode(raw, v)
+	if c, ok := v.(checker); ok && readable(faults) {
+		c.Check(&faults)
+	}
+	return faults
+}
+
+// readable says that there are values to check: nothing was read of what is no
+// object.
+func readable(faults document.Faults) bool { return !faults.Paths()[""] }
 
 // decodeRun decodes the input of a run. continued, a pointer to a struct, is what
 // the workflow writes itself when it continues as new; fresh, a part of it, is
@@ -69,10 +78,11 @@ func decodeStart(ctx workflow.Context, what string, raw json.RawMessage, v any) 
 	if !ok {
 		return decode(what, raw, v)
 	}
-	faults := document.Decode(raw, v)
-	added.Check(&faults)
+	faults := read(raw, v)
 	known := len(faults)
-	added.CheckAdded(&faults)
+	if readable(faults) {
+		added.CheckAdded(&faults)
+	}
 	if known == 0 && len(faults) > 0 && workflow.GetVersion(ctx, changeAddedChecks, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return nil
 	}

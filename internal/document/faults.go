@@ -54,6 +54,16 @@ func (fs Faults) Has(path string) bool {
 	return false
 }
 
+// Paths are the paths of the faults so far, so that who checks what many values
+// mean passes over those that could not be read.
+func (fs Faults) Paths() map[string]bool {
+	paths := make(map[string]bool, len(fs))
+	for _, f := range fs {
+		paths[f.Path] = true
+	}
+	return paths
+}
+
 // Under returns the faults with prefix put in front of every path.
 func (fs Faults) Under(prefix string) Faults {
 	moved := make(Faults, len(fs))
@@ -71,13 +81,27 @@ func (fs Faults) Err() error {
 	return fs
 }
 
-// Error joins the faults with "; ", so that one line tells all.
+// maxErrorText bounds Error, in bytes. Ten thousand elements may each have their
+// faults, and an error that does not fit into a message of Temporal's never
+// reaches anybody.
+const maxErrorText = 64 << 10
+
+// Error joins the faults with "; ", so that one line tells all; what does not
+// fit into 64 KiB is counted.
 func (fs Faults) Error() string {
-	lines := make([]string, len(fs))
+	var text strings.Builder
 	for i, f := range fs {
-		lines[i] = f.String()
+		line := f.String()
+		if i > 0 && text.Len()+len(line) > maxErrorText {
+			fmt.Fprintf(&text, "; and %d more", len(fs)-i)
+			break
+		}
+		if i > 0 {
+			text.WriteString("; ")
+		}
+		text.WriteString(line)
 	}
-	return strings.Join(lines, "; ")
+	return text.String()
 }
 
 // Join puts a path below another: Join("jobs[2]", "after") is "jobs[2].after".

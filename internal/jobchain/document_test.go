@@ -57,6 +57,39 @@ func TestParseTellsAJobThatWaitsForItself(t *testing.T) {
 	require.EqualError(t, faults.Err(), "jobs[0].after: it waits for itself")
 }
 
+// TestParseTellsMeaningBesideForm: a value that can't be read hides no other
+// fault, and is not complained of twice.
+func TestParseTellsMeaningBesideForm(t *testing.T) {
+	_, faults := Parse([]byte(`{"type":5,"foo":1,"suspendTTL":3,"maxParallelJobs":-1,"sequences":[],"jobs":["x",
+		{"id":"","activity":7,"sequence":"s"},{"id":"a","retry":"1","activity":"x","after":["b"]}],"finished":{"b":1}}`))
+	require.Equal(t, []string{
+		`type: the number 5 where a string is expected`,
+		`foo: unknown field; known are type, args, jobs, sequences, suspendTTL, deadline, maxParallelJobs, fairnessKey, finished`,
+		`suspendTTL: a duration is a string with a unit; write "3s"`,
+		`sequences: a list where an object is expected`,
+		`jobs[0]: a string where an object is expected`,
+		`jobs[1].activity: the number 7 where a string is expected`,
+		`jobs[2].retry: a string where an integer is expected`,
+		`jobs[1].id: ""; an ID is 1 to 100 of A-Z a-z 0-9 _ . -`,
+		`jobs[2].after[0]: no job "b"`,
+		`finished.b: no job "b"`,
+		`maxParallelJobs: -1; allowed are 0 (for 500) to 1000`,
+	}, texts(faults))
+	_, faults = Parse([]byte(strings.Replace(chainOf(MaxJobs+1), `"activity"`, `"activty"`, 1)))
+	require.Len(t, faults, 3, "too many jobs, one with a typing error and so without an activity")
+	_, faults = Parse([]byte(`[1]`))
+	require.EqualError(t, faults.Err(), "a list where an object is expected")
+}
+
+// TestParseOfManyFaultsIsQuickAndShort: ten thousand wrong jobs are told within
+// a workflow task and within a message.
+func TestParseOfManyFaultsIsQuickAndShort(t *testing.T) {
+	_, faults := Parse([]byte(`{"jobs":[` + strings.Repeat(`{"foo":1,"bar":2},`, MaxJobs-1) + `{}]}`))
+	require.Len(t, faults, 4*MaxJobs-2)
+	require.Less(t, len(faults.Err().Error()), 70<<10)
+	require.Regexp(t, `; and \d+ more$`, faults.Err().Error())
+}
+
 func TestParseCountsJobs(t *testing.T) {
 	_, faults := Parse([]byte(`{"jobs":[]}`))
 	require.EqualError(t, faults.Err(), "jobs: 0 jobs; allowed are 1 to 10000")

@@ -11,6 +11,7 @@ import (
 
 var (
 	idForm      = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+	wrongID     = "%q; an ID is 1 to 100 of A-Z a-z 0-9 _ . -"
 	allowsRetry = "at least 0"
 )
 
@@ -19,8 +20,22 @@ var (
 func Parse(raw []byte) (Document, document.Faults) {
 	d := NewDocument()
 	faults := document.Decode(raw, &d)
-	d.Check(&faults)
+	if !faults.Paths()[""] { // nothing was read of what is no object
+		d.Check(&faults)
+		d.CheckAdded(&faults)
+	}
 	return d, faults
+}
+
+// CheckAdded adds what Check once let pass: an ID that is there but empty.
+func (d *Document) CheckAdded(faults *document.Faults) {
+	unread := faults.Paths()
+	for i := range d.Jobs {
+		path := document.Index("jobs", i)
+		if d.Jobs[i].ID == "" && !unread[path] && !unread[path+".id"] {
+			faults.Add(path+".id", wrongID, "")
+		}
+	}
 }
 
 // Check adds what is wrong with the document's meaning.
@@ -49,13 +64,17 @@ func (d *Document) Check(faults *document.Faults) {
 
 // checkJobs checks each job for itself and returns the jobs by ID.
 func (d *Document) checkJobs(faults *document.Faults) map[string]int {
-	if !faults.Has("jobs") && (len(d.Jobs) == 0 || len(d.Jobs) > MaxJobs) {
+	unread := faults.Paths()
+	if !unread["jobs"] && (len(d.Jobs) == 0 || len(d.Jobs) > MaxJobs) {
 		faults.Add("jobs", "%d jobs; allowed are 1 to %d", len(d.Jobs), MaxJobs)
 	}
 	index := make(map[string]int, len(d.Jobs))
 	for i := range d.Jobs {
 		j, path := &d.Jobs[i], document.Index("jobs", i)
-		d.checkJob(faults, path, j)
+		if unread[path] {
+			continue // it was not even an object
+		}
+		d.checkJob(faults, unread, path, j)
 		if first, taken := index[j.ID]; taken && j.ID != "" {
 			faults.Add(path+".id", "%q is the ID of jobs[%d] already", j.ID, first)
 			continue
@@ -65,11 +84,11 @@ func (d *Document) checkJobs(faults *document.Faults) map[string]int {
 	return index
 }
 
-func (d *Document) checkJob(faults *document.Faults, path string, j *Job) {
+func (d *Document) checkJob(faults *document.Faults, unread map[string]bool, path string, j *Job) {
 	if j.ID != "" && !idForm.MatchString(j.ID) {
-		faults.Add(path+".id", "%q; an ID is 1 to 100 of A-Z a-z 0-9 _ . -", cut(j.ID, 120))
+		faults.Add(path+".id", wrongID, cut(j.ID, 120))
 	}
-	if (j.Activity == "") == (j.Workflow == "") {
+	if (j.Activity == "") == (j.Workflow == "") && !unread[path+".activity"] && !unread[path+".workflow"] {
 		faults.Add(path, "give either activity or workflow")
 	}
 	d.checkText(faults, path+".activity", j.Activity, maxName)
@@ -78,13 +97,13 @@ func (d *Document) checkJob(faults *document.Faults, path string, j *Job) {
 	if j.Retry < 0 {
 		faults.Add(path+".retry", "%d; %s", j.Retry, allowsRetry)
 	}
-	if j.Timeout <= 0 && !faults.Has(path+".timeout") {
+	if j.Timeout <= 0 && !unread[path+".timeout"] {
 		faults.Add(path+".timeout", "%v; it has to be longer", j.Timeout)
 	}
 	if j.Priority < 1 || j.Priority > 5 {
 		faults.Add(path+".priority", "%d; allowed are 1 (first) to 5", j.Priority)
 	}
-	if _, ok := d.Sequences[j.Sequence]; j.Sequence != "" && !ok {
+	if _, ok := d.Sequences[j.Sequence]; j.Sequence != "" && !ok && !unread["sequences"] {
 		faults.Add(path+".sequence", "no sequence %q", j.Sequence)
 	}
 }
