@@ -29,7 +29,7 @@ type Chain struct {
 	jobs      []job
 	next      [][]int // jobs that wait for the job at this index
 	sequences map[string]*sequence
-	data      Data // nil while no input asks for anything
+	data      *Data // nil while no input asks for anything
 	queue     queue
 	log       Log
 	byID      map[string]int // made by the first view that needs it
@@ -162,7 +162,7 @@ func (c *Chain) item(i int) item {
 }
 
 // Input is job i's input with the values that it asks for. An error means that
-// one is not there.
+// one is not there; an *InexactError may have an input all the same, as Resolve.
 func (c *Chain) Input(i int) (json.RawMessage, error) { return Resolve(c.doc.Jobs[i].Input, c.data) }
 
 // Start marks job i as dispatched at now and returns the number of the try and

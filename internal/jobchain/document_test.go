@@ -143,8 +143,13 @@ func TestDocumentIsWrittenWithoutItsDefaults(t *testing.T) {
 	require.JSONEq(t, `{"args":{},"jobs":[{"id":"a","activity":"x"}],"suspendTTL":"0s"}`, string(written))
 }
 
+func inexact(expression string) string {
+	return (&InexactError{Expression: expression}).Error()
+}
+
 func TestResolve(t *testing.T) {
-	data := NewData(json.RawMessage(`{"big":12345678901234567890123,"half":0.5,"exp":1e400,"list":[3,1,2],"null":null}`),
+	data := NewData(json.RawMessage(`{"big":12345678901234567890123,"half":0.5,"exp":1e400,"list":[3,1,2],"null":null,
+		"rows":[{"name":"a","id":7},{"name":"b","id":9007199254740993}]}`),
 		map[string]any{"id": "r", "run": "R"})
 	data.Set("a.b", json.RawMessage(`{"rows":[{"n":3},{"n":1}]}`))
 	data.Set("skipped", json.RawMessage(`null`))
@@ -165,6 +170,13 @@ func TestResolve(t *testing.T) {
 		{in: `{"$from":"jobs.skipped.x"}`, err: `"jobs.skipped.x": there is no such value`},
 		{in: `{"a":{"$from":"args.nope"}}`, err: `"args.nope": there is no such value`},
 		{in: `{"$from":"abs('x')"}`, err: `"abs('x')": Invalid type for: x, expected: []jmespath.jpType{"number"}`},
+		{in: `{"$from":"args.big > ` + "`5`" + `"}`, err: inexact("args.big > `5`")},
+		{in: `{"$from":"args.big == ` + "`5`" + `"}`, want: `false`}, // however it is rounded
+		{in: `{"$from":"args.rows[?id == ` + "`9007199254740992`" + `].id"}`, err: inexact("args.rows[?id == `9007199254740992`].id")},
+		{in: `{"$from":"args.rows[?id > ` + "`1`" + `].id"}`, err: inexact("args.rows[?id > `1`].id")},
+		{in: `{"$from":"args.rows[?name == 'b'].id"}`, want: `[9007199254740993]`},
+		{in: `{"$from":"max(args.rows[*].id)"}`, err: inexact("max(args.rows[*].id)")},
+		{in: `{"$from":"to_string(args.big)"}`, want: `"12345678901234567890123"`},
 		{in: `{"$from":"args.list[::0]"}`, err: `"args.list[::0]": Invalid slice, step cannot be 0`},
 	} {
 		got, err := Resolve(json.RawMessage(c.in), data)

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
+	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/jmespath/go-jmespath"
@@ -70,27 +69,54 @@ func checkOrdered(text string) (err error) {
 
 // evaluate returns the expression's value. JMESPath says null for what is not
 // there; a job is never given a null that nobody put there.
-func evaluate(text string, data Data) (value any, err error) {
-	defer refuse(text, &err)
+//
+// An *InexactError comes with the value that the library found all the same.
+func evaluate(text string, data *Data) (value any, err error) {
 	if err := checkOrdered(text); err != nil {
 		return nil, err
 	}
+	value, err = search(text, data.root)
+	if data.inexact() && reckons.MatchString(text) {
+		other, otherErr := search(text, data.rounded())
+		if (err == nil) != (otherErr == nil) || (err == nil && !reflect.DeepEqual(rounded(value), other)) {
+			return value, &InexactError{Expression: text, found: err == nil && value != nil}
+		}
+	}
+	if err == nil && value == nil && !holdsNull(text, data.root) {
+		err = fmt.Errorf("%q: there is no such value", text)
+	}
+	return value, err
+}
+
+func search(text string, root map[string]any) (value any, err error) {
+	defer refuse(text, &err)
 	compiled, err := jmespath.Compile(text)
 	if err != nil {
 		return nil, err
 	}
-	root := any(map[string]any(data))
+	var data any = root
 	if strings.Contains(text, "sort_by") {
-		root = copied(root) // the library sorts in place, and later jobs see the same data
+		data = copied(data) // the library sorts in place, and later jobs see the same data
 	}
-	value, err = compiled.Search(root)
-	if err != nil {
+	if value, err = compiled.Search(data); err != nil {
 		return nil, fmt.Errorf("%q: %w", text, err)
 	}
-	if value == nil && !holdsNull(text, data) {
-		return nil, fmt.Errorf("%q: there is no such value", text)
-	}
 	return value, nil
+}
+
+// reckons finds what may depend on the value of a number: comparisons and the
+// functions that take numbers. Where it finds too much, nothing is lost but time.
+var reckons = regexp.MustCompile(`[<>=]|\b(?:abs|avg|ceil|contains|floor|max|max_by|min|min_by|sort|sort_by|sum|to_number|type)\s*\(`)
+
+// InexactError is the error of an expression that compares or reckons with a
+// number that the library can't hold as it is written.
+type InexactError struct {
+	Expression string
+	found      bool
+}
+
+func (e *InexactError) Error() string {
+	return fmt.Sprintf("%q: a number that float64 can't hold exactly, or written with an exponent, can be passed on but not compared or reckoned with", e.Expression)
 }
 
 // plainPath is an expression of field names only.
@@ -100,11 +126,11 @@ var fieldName = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"`)
 
 // holdsNull reports that a plain path leads to a null that is really there, as
 // the output of a job that was skipped.
-func holdsNull(text string, data Data) bool {
+func holdsNull(text string, data map[string]any) bool {
 	if !plainPath.MatchString(text) {
 		return false
 	}
-	var at any = map[string]any(data)
+	var at any = data
 	for _, name := range fieldName.FindAllString(text, -1) {
 		if strings.HasPrefix(name, `"`) && json.Unmarshal([]byte(name), &name) != nil {
 			return false
@@ -126,71 +152,4 @@ func refuse(text string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%q can't be evaluated: %v", text, p)
 	}
-}
-
-// exact reads JSON for the expression library, which compares and adds float64s
-// only. A number that a float64 would not give back as it was stays a
-// json.Number, which passes through untouched.
-func exact(raw json.RawMessage) any {
-	if len(raw) == 0 {
-		return nil
-	}
-	tree, err := parse(raw)
-	if err != nil {
-		return nil
-	}
-	return floats(tree)
-}
-
-func floats(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for key := range v { // order does not matter: each value is replaced for itself
-			v[key] = floats(v[key])
-		}
-	case []any:
-		for i := range v {
-			v[i] = floats(v[i])
-		}
-	case json.Number:
-		if f, ok := asFloat(string(v)); ok {
-			return f
-		}
-	}
-	return v
-}
-
-func copied(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		c := make(map[string]any, len(v))
-		for key, value := range v { // order does not matter: a map is copied into a map
-			c[key] = copied(value)
-		}
-		return c
-	case []any:
-		c := make([]any, len(v))
-		for i := range v {
-			c[i] = copied(v[i])
-		}
-		return c
-	default:
-		return v
-	}
-}
-
-// asFloat converts a number that comes back with the same value. Exponents and
-// very long numbers are left alone: comparing them exactly can cost any memory.
-func asFloat(text string) (float64, bool) {
-	const longest = 40
-	if len(text) > longest || strings.ContainsAny(text, "eE") {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0, false
-	}
-	was, okWas := new(big.Rat).SetString(text)
-	is, okIs := new(big.Rat).SetString(strconv.FormatFloat(f, 'f', -1, 64))
-	return f, okWas && okIs && was.Cmp(is) == 0
 }

@@ -3,6 +3,7 @@ package jobchain
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"sluice/internal/document"
@@ -15,25 +16,11 @@ const (
 	literalKey = "$literal"
 )
 
-// Data is what expressions see: the request's args, the outputs of its complete
-// jobs, and the request itself.
-type Data map[string]any
-
-// NewData makes the data of a request; Set adds outputs.
-func NewData(args json.RawMessage, request map[string]any) Data {
-	return Data{"args": exact(args), "jobs": map[string]any{}, "request": request}
-}
-
-// Set adds the output of a complete job.
-func (d Data) Set(id string, output json.RawMessage) { d["jobs"].(map[string]any)[id] = exact(output) }
-
-// Unset takes an output away again: its sequence starts anew.
-func (d Data) Unset(id string) { delete(d["jobs"].(map[string]any), id) }
-
 // Resolve puts values into a job's input: an object whose only key is $from
 // becomes the value of its expression, one whose only key is $literal becomes
-// what it holds. What was put in is not searched again.
-func Resolve(input json.RawMessage, data Data) (json.RawMessage, error) {
+// what it holds. What was put in is not searched again. With an *InexactError
+// comes the input as the library would have it, where it found all values.
+func Resolve(input json.RawMessage, data *Data) (json.RawMessage, error) {
 	if !mayHoldTemplate(input) {
 		if len(input) == 0 {
 			return json.RawMessage("null"), nil
@@ -44,14 +31,37 @@ func Resolve(input json.RawMessage, data Data) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := resolve(tree, data)
+	r := resolver{data: data}
+	resolved, err := r.resolve(tree)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(resolved)
+	encoded, err := json.Marshal(resolved)
+	if err == nil && r.inexact != nil {
+		err = r.inexact
+	}
+	return encoded, err
 }
 
-func resolve(v any, data Data) (any, error) {
+// resolver resolves one input. It goes on past an *InexactError that has a value.
+type resolver struct {
+	data    *Data
+	inexact *InexactError // the first
+}
+
+func (r *resolver) evaluate(expression string) (any, error) {
+	value, err := evaluate(expression, r.data)
+	var inexact *InexactError
+	if errors.As(err, &inexact) && inexact.found {
+		if r.inexact == nil {
+			r.inexact = inexact
+		}
+		return value, nil
+	}
+	return value, err
+}
+
+func (r *resolver) resolve(v any) (any, error) {
 	switch v := v.(type) {
 	case map[string]any:
 		if text, ok := onlyKey(v, fromKey); ok {
@@ -59,13 +69,13 @@ func resolve(v any, data Data) (any, error) {
 			if !isText {
 				return nil, fmt.Errorf("%s takes a JMESPath expression as a string", fromKey)
 			}
-			return evaluate(expression, data)
+			return r.evaluate(expression)
 		}
 		if literal, ok := onlyKey(v, literalKey); ok {
 			return literal, nil
 		}
 		for _, key := range sortedKeys(v) {
-			value, err := resolve(v[key], data)
+			value, err := r.resolve(v[key])
 			if err != nil {
 				return nil, err
 			}
@@ -73,7 +83,7 @@ func resolve(v any, data Data) (any, error) {
 		}
 	case []any:
 		for i := range v {
-			value, err := resolve(v[i], data)
+			value, err := r.resolve(v[i])
 			if err != nil {
 				return nil, err
 			}
