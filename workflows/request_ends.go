@@ -18,8 +18,12 @@ import (
 // endOf tells what the end of a try means for its job.
 func (r *request) endOf(t *try) jobchain.End {
 	e := r.ownEnd(t)
-	if e.Kind != jobchain.Succeeded && t.child != nil && t.child.timedOut {
+	switch {
+	case e.Kind != jobchain.Succeeded && t.child != nil && t.child.timedOut:
 		e = jobchain.End{Kind: jobchain.Failed, Type: typeTimeout, Error: t.child.timeoutText()}
+	case e.Type == typeNotRegistered && t.child == nil:
+		j := r.chain.Job(t.job)
+		e.Error = fmt.Sprintf("the worker that polls queue %s does not know the activity %s", r.queueOf(j), j.Activity)
 	}
 	e.Asked = t.asked && t.suspendable()
 	e.Random = r.random(t)
@@ -40,6 +44,10 @@ func (r *request) ownEnd(t *try) jobchain.End {
 
 // typeTimeout is the type that the log shows for Temporal's timeouts.
 const typeTimeout = "Timeout"
+
+// typeNotRegistered is the SDK's type for an activity that its worker does not
+// have. Its text names all that the worker has, in no order.
+const typeNotRegistered = "ActivityNotRegisteredError"
 
 // notStarted is what the server puts in the place of a checkpoint when an
 // activity is cancelled that no worker has begun.

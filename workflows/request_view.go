@@ -146,16 +146,20 @@ func (r *request) status(ctx workflow.Context, p page) *RequestStatus {
 
 func (r *request) jobView(i int) RequestJob {
 	j, v := r.chain.Job(i), r.chain.View(i)
-	queue := j.TaskQueue
-	if queue == "" {
-		queue = r.queue
-	}
 	waitsFor := v.WaitsFor
 	if waitsFor == nil {
 		waitsFor = []string{}
 	}
-	return RequestJob{ID: j.ID, Name: j.Name(), TaskQueue: queue, State: v.State, Tries: v.Tries,
+	return RequestJob{ID: j.ID, Name: j.Name(), TaskQueue: r.queueOf(j), State: v.State, Tries: v.Tries,
 		StartedAt: instant(v.Started), FinishedAt: instant(v.Ended), Error: errorText(v.Type, v.Error), WaitsFor: waitsFor}
+}
+
+// queueOf is the task queue that job j is dispatched to.
+func (r *request) queueOf(j *jobchain.Job) string {
+	if j.TaskQueue != "" {
+		return j.TaskQueue
+	}
+	return r.queue
 }
 
 func (r *request) suspendedFor(now time.Time) time.Duration {

@@ -59,10 +59,12 @@ func (g *Gate) mayAct(verb string, now time.Time, holder string, token int64) er
 		return nil
 	case live && token == g.Claim.Token && (holder == "" || holder == g.Claim.Holder):
 		return nil
+	case live && token != 0 && token != g.Claim.Token:
+		return conflict("can't %s: the request is %s and claimed by %q until %s; token %d is not that of this claim", verb, g.State, g.Claim.Holder, stamp(g.Claim.ExpiresAt), token)
 	case live:
 		return conflict("can't %s: the request is %s and claimed by %q until %s", verb, g.State, g.Claim.Holder, stamp(g.Claim.ExpiresAt))
 	case token != 0:
-		return conflict("can't %s: the request is %s and token %d is stale", verb, g.State, token)
+		return conflict("can't %s: the request is %s and token %d is stale: its claim has ended; claim again, or %s without a token", verb, g.State, token, verb)
 	default:
 		return nil
 	}

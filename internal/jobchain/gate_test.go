@@ -55,7 +55,7 @@ func TestGateClaims(t *testing.T) {
 	_, _, err = g.TakeClaim(late, "two", two.Token, time.Second)
 	require.Error(t, err, "a claim that ran out is not extended")
 	_, err = g.Resume(late, "two", two.Token)
-	require.EqualError(t, err, "can't resume: the request is SUSPENDED and token 2 is stale")
+	require.EqualError(t, err, "can't resume: the request is SUSPENDED and token 2 is stale: its claim has ended; claim again, or resume without a token")
 	already, err := g.Resume(late, "anybody", 0)
 	require.NoError(t, err)
 	require.False(t, already)
