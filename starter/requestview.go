@@ -26,8 +26,8 @@ type requestStatusCmd struct {
 	Limit  int `default:"500" help:"Jobs to show."`
 }
 
-// Run prints the status document. Jobs that wait since no worker polls their
-// task queue say so, which the workflow itself can't know.
+// Run prints the status document. Jobs that wait for a worker say so, and when
+// none polls their task queue, which the workflow itself can't know.
 func (r requestStatusCmd) Run(a *app) error {
 	raw, err := a.query(r.ID, workflows.QueryStatus, map[string]int{"offset": r.Offset, "limit": r.Limit})
 	if err != nil {
@@ -43,7 +43,7 @@ func (r requestStatusCmd) Run(a *app) error {
 	}
 	closed := closedAs(described.RawResponse.GetWorkflowExecutionInfo().GetStatus())
 	if closed == "" {
-		a.noteUnpolled(&s)
+		a.noteWaiting(&s, described.RawResponse.GetPendingActivities())
 	}
 	if err := a.result(s); err != nil {
 		return err
@@ -76,20 +76,28 @@ func (a *app) explainUnpolled(id string, err error) error {
 	return err
 }
 
-// noteUnpolled adds the reason to jobs that wait for a worker.
-func (a *app) noteUnpolled(s *workflows.RequestStatus) {
+// noteWaiting adds the reason to jobs that wait for a worker.
+func (a *app) noteWaiting(s *workflows.RequestStatus, pending []*workflow.PendingActivityInfo) {
+	begun := map[string]bool{} // activities, by ID: whether a worker has them
+	for _, p := range pending {
+		begun[p.GetActivityId()] = p.GetState() != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
+	}
 	polled := map[string]bool{}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		if j.State != jobchain.Running && (j.State != jobchain.Pending || len(j.WaitsFor) > 0) {
+		begun, isActivity := begun[fmt.Sprintf("%s/%d", j.ID, j.Tries)]
+		if begun || j.State != jobchain.Running && (j.State != jobchain.Pending || len(j.WaitsFor) > 0) {
 			continue
 		}
 		if _, asked := polled[j.TaskQueue]; !asked {
 			is, err := activities.Polled(a.ctx, a.connected, j.TaskQueue)
 			polled[j.TaskQueue] = is || err != nil
 		}
-		if !polled[j.TaskQueue] {
+		switch {
+		case !polled[j.TaskQueue]:
 			j.WaitsFor = append(j.WaitsFor, "no worker polls queue "+j.TaskQueue)
+		case isActivity:
+			j.WaitsFor = append(j.WaitsFor, "a worker on queue "+j.TaskQueue)
 		}
 	}
 }

@@ -80,6 +80,7 @@ func (r resumerStartCmd) Run(a *app) error {
 		TriggerImmediately: true,
 	}
 	_, err = c.ScheduleClient().Create(a.ctx, options)
+	created := err == nil
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
 		err = c.ScheduleClient().GetHandle(a.ctx, resumerSchedule).Update(a.ctx, client.ScheduleUpdateOptions{
 			DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
@@ -94,8 +95,11 @@ func (r resumerStartCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if !created {
+		a.note("schedule %s was there already and has these settings from now on", resumerSchedule)
+	}
 	a.note("schedule %s: every %v", resumerSchedule, r.Every)
-	return a.result(map[string]string{"scheduleId": resumerSchedule, "every": r.Every.String()})
+	return a.result(map[string]any{"scheduleId": resumerSchedule, "every": r.Every.String(), "created": created})
 }
 
 type resumerStatusCmd struct{}

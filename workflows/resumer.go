@@ -89,9 +89,9 @@ func ResumeSuspended(ctx workflow.Context, raw json.RawMessage) (*ResumeSuspende
 			return nil, err
 		}
 		s.collect(ctx)
-		if len(s.running) == 0 && len(s.waiting) > 0 && !s.stopped() && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return nil, s.rollOver(ctx)
-		}
+	}
+	if s.full && len(s.waiting) > 0 && !s.stopped() {
+		return nil, s.rollOver(ctx)
 	}
 	s.state = StateDone
 	return &s.result, s.shown.set(ctx, s.state, "", "")

@@ -28,8 +28,11 @@ func (c *Chain) View(i int) JobView {
 		e := c.log.At(j.entry)
 		v.Started, v.Ended, v.Type, v.Error = e.Started, e.Ended, e.Type, e.Error
 	}
-	if j.state == Pending {
+	switch {
+	case j.state == Pending:
 		v.WaitsFor = c.waitsFor(i)
+	case j.state == Running && j.lost > 0:
+		v.Error = fmt.Sprintf("dispatched again: its worker was lost (%d in a row)", j.lost)
 	}
 	return v
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -21,9 +22,9 @@ func startOptions(id, queue string) client.StartWorkflowOptions {
 }
 
 // visible waits until a visibility query finds so many requests.
-func visible(p *programs, clause string, n int64) func(context.Context) error {
+func visible(c client.Client, clause string, n int64) func(context.Context) error {
 	return func(ctx context.Context) error {
-		count, err := p.c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		count, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
 			Query: `WorkflowType="Request" AND ExecutionStatus="Running" AND ` + clause})
 		if err == nil && count.GetCount() != n {
 			err = fmt.Errorf("%d found", count.GetCount())
@@ -55,6 +56,24 @@ func (b *bench) awaitCheckpoint(run client.WorkflowRun, activityID string) {
 			return nil
 		}
 		return errors.New("not running")
+	})
+}
+
+// awaitEvent waits until the request's history has an event of this type.
+func (b *bench) awaitEvent(run client.WorkflowRun, wanted enumspb.EventType) {
+	b.t.Helper()
+	harness.Await(b.t, wanted.String(), func(ctx context.Context) error {
+		events := b.c.GetWorkflowHistory(ctx, run.GetID(), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			event, err := events.Next()
+			if err != nil {
+				return err
+			}
+			if event.GetEventType() == wanted {
+				return nil
+			}
+		}
+		return errors.New("not yet")
 	})
 }
 

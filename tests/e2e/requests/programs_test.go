@@ -133,7 +133,7 @@ func TestCaseR01TwoResumersResumeEachOnce(t *testing.T) {
 	require.Contains(t, p.Starter("request", "status", waits).Exits(t, 3).Stdout, "no worker polls queue nobody-here")
 	clause := fmt.Sprintf(`SluiceType=%q`, kind)
 	p.await(p.c.GetWorkflow(t.Context(), waits, ""), "it runs", jobRunning(0))
-	harness.Await(t, "all are visible", visible(p, clause, 7))
+	harness.Await(t, "all are visible", visible(p.c, clause, 7))
 	suspended := p.Starter("request", "suspend", "--query", clause, "--reason", "all").OK(t)
 	require.Contains(t, suspended.Stdout, waits)
 	var abandoned string
@@ -142,7 +142,7 @@ func TestCaseR01TwoResumersResumeEachOnce(t *testing.T) {
 	}
 	p.Starter("request", "claim", abandoned, "--holder", "killed", "--lease", "45s").OK(t)
 	p.Starter("request", "claim", abandoned, "--holder", "other").Exits(t, 1)
-	harness.Await(t, "all are seen suspended", visible(p, clause+` AND SluiceState="SUSPENDED"`, 7))
+	harness.Await(t, "all are seen suspended", visible(p.c, clause+` AND SluiceState="SUSPENDED"`, 7))
 
 	results := make([]harness.Result, 2)
 	var both sync.WaitGroup
@@ -218,7 +218,7 @@ func TestCaseR17TheStarterTellsHowARequestIs(t *testing.T) {
 	p.Starter("request", "suspend", id).OK(t)
 	require.Equal(t, jobchain.Suspended, status(t, p.Starter("request", "status", id).Exits(t, 3)).State)
 	require.True(t, status(t, p.Starter("request", "suspend", id).OK(t)).AlreadySuspended)
-	harness.Await(t, "it is listed as alive", visible(p, `SluiceState="SUSPENDED" AND WorkflowId="`+id+`"`, 1))
+	harness.Await(t, "it is listed as alive", visible(p.c, `SluiceState="SUSPENDED" AND WorkflowId="`+id+`"`, 1))
 	require.Contains(t, p.Starter("request", "list", "--state", "alive", "--query", `WorkflowId="`+id+`"`).OK(t).Stdout, `"finishedJobs": 1`)
 	p.Temporal("workflow", "signal", "--workflow-id", id, "--name", "stop", "--input", `{"reason":"enough"}`).OK(t)
 	p.result(p.c.GetWorkflow(t.Context(), id, ""))

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,8 +45,10 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	s := harness.Start(t)
+	logged := &unfinished{Handler: slog.DiscardHandler}
+	t.Cleanup(func() { require.Empty(t, logged.found(), "handlers that did not finish") })
 	c, err := client.NewClientFromExisting(s.Client, client.Options{
-		Logger:             temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		Logger:             temporallog.NewStructuredLogger(slog.New(logged)),
 		DataConverter:      connect.LimitPayloads(converter.GetDefaultDataConverter()),
 		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())},
 	})
@@ -54,6 +58,34 @@ func newBench(t *testing.T) *bench {
 	b.startWorker()
 	t.Cleanup(b.stopWorker)
 	return b
+}
+
+// unfinished is a log that keeps the SDK's warnings of update and signal
+// handlers that were running when their workflow ended.
+type unfinished struct {
+	slog.Handler
+	mu    sync.Mutex
+	lines []string
+}
+
+func (u *unfinished) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (u *unfinished) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, "TMPRL1102") {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.lines = append(u.lines, r.Message)
+	}
+	return nil
+}
+
+func (u *unfinished) WithAttrs([]slog.Attr) slog.Handler { return u }
+func (u *unfinished) WithGroup(string) slog.Handler      { return u }
+
+func (u *unfinished) found() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.lines
 }
 
 func (b *bench) startWorker() {

@@ -3,6 +3,7 @@ package requests_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
@@ -51,29 +53,39 @@ const oneLongJob = `{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"t
 
 // TestCaseR02TTLAndResumeTie has a resume come before its suspension expires,
 // and the workflow see both in one task: the passed deadline counts first, and
-// the answer says so. Half of the resumes are updates, half signals.
+// the answer says so. Half of the resumes are updates, half signals; half come
+// before the server has written down that the time is over, half after.
 func TestCaseR02TTLAndResumeTie(t *testing.T) {
 	b := newBench(t)
 	const requests = 50
 	runs := make([]client.WorkflowRun, requests)
+	began := time.Now()
 	for i := range runs {
-		runs[i] = b.start(`{"suspendTTL":"15s","jobs":[` + oneLongJob + `]}`)
+		runs[i] = b.start(`{"jobs":[` + oneLongJob + `]}`)
 	}
 	for _, run := range runs {
 		b.await(run, "a runs", jobRunning(0))
 	}
-	suspendAll(b, runs)
+	// Long enough on this machine for all to be suspended and the worker stopped.
+	ttl := time.Since(began) + time.Second
+	suspendAll(b, runs, ttl)
 	b.stopWorker()
 	answers := make([]error, requests)
 	var asked sync.WaitGroup
-	for i, run := range runs {
-		if i%2 == 0 {
-			require.NoError(t, b.c.SignalWorkflow(b.patient(), run.GetID(), "", "resume", map[string]any{}))
-			continue
+	resume := func(from int) {
+		for i := from; i < requests; i += 4 {
+			err := b.c.SignalWorkflow(b.patient(), runs[i].GetID(), "", "resume", map[string]any{})
+			if gone := new(serviceerror.NotFound); !errors.As(err, &gone) { // it expired before the worker was stopped
+				require.NoError(t, err)
+			}
+			asked.Go(func() { _, answers[i+1] = b.update(runs[i+1], "resume", `{}`) })
 		}
-		asked.Go(func() { _, answers[i] = b.update(run, "resume", `{}`) })
 	}
-	time.Sleep(15 * time.Second) // every suspension has expired, and nobody has looked
+	resume(0)
+	for _, run := range runs {
+		b.awaitEvent(run, enumspb.EVENT_TYPE_TIMER_FIRED) // its suspension has expired, and nobody has looked
+	}
+	resume(2)
 	b.startWorker()
 	asked.Wait()
 	for i, run := range runs {
@@ -86,14 +98,15 @@ func TestCaseR02TTLAndResumeTie(t *testing.T) {
 		b.replay(run.GetID(), 2)
 	}
 	b.Record(runs[0].GetID(), workflows.TypeRequest, "expired-as-resume-came")
+	b.Record(runs[3].GetID(), workflows.TypeRequest, "expired-before-resume-came")
 }
 
-func suspendAll(b *bench, runs []client.WorkflowRun) {
+func suspendAll(b *bench, runs []client.WorkflowRun, ttl time.Duration) {
 	b.t.Helper()
 	var all sync.WaitGroup
 	failures := make([]error, len(runs))
 	for i, run := range runs {
-		all.Go(func() { _, failures[i] = b.update(run, "suspend", `{"wait":"0s"}`) })
+		all.Go(func() { _, failures[i] = b.update(run, "suspend", fmt.Sprintf(`{"wait":"0s","grace":"0s","ttl":%q}`, ttl)) })
 	}
 	all.Wait()
 	for _, err := range failures {
@@ -202,6 +215,53 @@ func TestCaseR07SameHistorySameCommands(t *testing.T) {
 	require.Error(t, run.Get(b.patient(), nil))
 	b.replay(run.GetID(), 100)
 	b.Record(run.GetID(), workflows.TypeRequest, "updates-before-the-worker-then-cancel")
+}
+
+// TestCaseR11RollOver has an update's handler wait while the history grows long
+// and others come all the time: the run answers each before it goes on as
+// another, or the next one does.
+func TestCaseR11RollOver(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"3s","ignoreCancel":true}}]}`)
+	first := run.GetRunID()
+	b.await(run, "a runs", jobRunning(0))
+	waited := make(chan error, 1)
+	go func() {
+		s, err := b.update(run, "suspend", `{"grace":"60s","wait":"60s"}`)
+		if err == nil && (s.State != jobchain.Suspended || s.Stopping != 0) {
+			err = fmt.Errorf("answered %+v", s)
+		}
+		waited <- err
+	}()
+	b.await(run, "it waits for a to stop", func(s *workflows.RequestStatus) bool { return s.Stopping == 1 })
+	rolled, others := make(chan struct{}), make(chan error, 4)
+	for range cap(others) {
+		go func() {
+			for {
+				if s, err := b.update(run, "suspend", `{}`); err != nil || !s.AlreadySuspended {
+					others <- fmt.Errorf("answered %+v, %w", s, err)
+					return
+				}
+				select {
+				case <-rolled:
+					others <- nil
+					return
+				default:
+				}
+			}
+		}()
+	}
+	lengthen(b, run)
+	require.NoError(t, <-waited)
+	b.awaitNext(run, first)
+	require.True(t, status(t, b.Starter("request", "suspend", run.GetID()).OK(t)).AlreadySuspended)
+	close(rolled)
+	for range cap(others) {
+		require.NoError(t, <-others)
+	}
+	b.must(run, "resume", `{}`)
+	b.result(run)
+	b.replay(run.GetID(), 1)
 }
 
 func TestCaseR11CallersGetADefiniteAnswer(t *testing.T) {
