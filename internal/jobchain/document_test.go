@@ -70,10 +70,10 @@ func TestParseTellsMeaningBesideForm(t *testing.T) {
 		`jobs[0]: a string where an object is expected`,
 		`jobs[1].activity: the number 7 where a string is expected`,
 		`jobs[2].retry: a string where an integer is expected`,
-		`jobs[1].id: ""; an ID is 1 to 100 of A-Z a-z 0-9 _ . -`,
 		`jobs[2].after[0]: no job "b"`,
 		`finished.b: no job "b"`,
 		`maxParallelJobs: -1; allowed are 0 (for 500) to 1000`,
+		`jobs[1].id: ""; an ID is 1 to 100 of A-Z a-z 0-9 _ . -`,
 	}, texts(faults))
 	_, faults = Parse([]byte(strings.Replace(chainOf(MaxJobs+1), `"activity"`, `"activty"`, 1)))
 	require.Len(t, faults, 3, "too many jobs, one with a typing error and so without an activity")
