@@ -78,6 +78,10 @@ record: tools build ## Record histories of scenarios that have none yet
 bench-quiescence: tools build ## Compare the rule of quiescence with the original; the rate of counting
 	@go run ./tests/bench/quiescence
 
+.PHONY: soak-quiescence
+soak-quiescence: tools build ## Watch 100,000 objects on the emulator; about 5 minutes
+	SLUICE_LARGE=1 go test -run TestHundredThousandObjects -v -count 1 -timeout 30m ./tests/e2e/quiescence
+
 .PHONY: bench-dynamodb
 bench-dynamodb: tools build ## Measure DynamoDB calls under a throttle beside the SDK's retryers; about 8 minutes
 	@go run ./tests/bench/dynamodb

@@ -136,3 +136,18 @@ func TestLateDataNearTheEndOfTheWatch(t *testing.T) {
 	require.Equal(t, 365*time.Second, r.FinishedAt.Sub(quietStart))
 	require.Equal(t, r.FinishedAt, env.Now().UTC())
 }
+
+// The workflow of a later generation has an ID of its own; one without an ID is
+// named by the key, which has the generation in it.
+func TestThenWorkflowIDs(t *testing.T) {
+	for _, c := range []struct {
+		id         string
+		generation int
+		want       string
+	}{
+		{"after", 1, "after"}, {"after", 2, "after/2"}, {"after", 3, "after/3"}, {"", 1, "w/1/4"}, {"", 2, "w/2/4"},
+	} {
+		body := thenBody{Generation: c.generation, IdempotencyKey: idempotencyKey("w", c.generation, 4)}
+		require.Equal(t, c.want, thenWorkflowID(c.id, body))
+	}
+}
