@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -41,8 +42,20 @@ type sugared struct{ *zap.SugaredLogger }
 
 func (s sugared) Debug(msg string, keyvals ...any) { s.Debugw(msg, keyvals...) }
 func (s sugared) Info(msg string, keyvals ...any)  { s.Infow(msg, keyvals...) }
-func (s sugared) Warn(msg string, keyvals ...any)  { s.Warnw(msg, keyvals...) }
-func (s sugared) Error(msg string, keyvals ...any) { s.Errorw(msg, keyvals...) }
+func (s sugared) Warn(msg string, keyvals ...any)  { s.routine(s.Warnw, keyvals)(msg, keyvals...) }
+func (s sugared) Error(msg string, keyvals ...any) { s.routine(s.Errorw, keyvals)(msg, keyvals...) }
+
+// routine is Debugw in the place of log for what tells only that something was
+// cancelled, as it was asked to be: the SDK warns of every heartbeat whose answer
+// says so, and calls the end of such an activity an error.
+func (s sugared) routine(log func(string, ...any), keyvals []any) func(string, ...any) {
+	for _, v := range keyvals {
+		if err, ok := v.(error); ok && temporal.IsCanceledError(err) {
+			return s.Debugw
+		}
+	}
+	return log
+}
 
 // With gives the SDK its own lines with fields that stay.
 func (s sugared) With(keyvals ...any) log.Logger {
