@@ -43,6 +43,9 @@ const (
 	cancelNow
 )
 
+// startChild starts job i as a child. Its timeout counts from when Temporal
+// starts it: a workflow has no timeout from when a worker takes it up, as an
+// activity's try has.
 func (r *request) startChild(i, number int, input json.RawMessage) *try {
 	j := r.chain.Job(i)
 	c := &child{id: ChildID(r.id, j.ID, strconv.Itoa(number)), isRequest: j.Workflow == TypeRequest, timeout: j.Timeout.Std()}

@@ -130,6 +130,7 @@ func TestCaseR15ChildrenOutliveRollOverAndAreCancelled(t *testing.T) {
 		})
 	}
 	b.replay(run.GetID(), 1)
+	b.Record(run.GetID(), workflows.TypeRequest, "children-followed-then-cancelled")
 }
 
 func TestRollOverKeepsSuspensionClaimAndCheckpoints(t *testing.T) {

@@ -87,6 +87,7 @@ func TestCaseR01ResumeStartsNothingTwice(t *testing.T) {
 		require.Nil(t, b.status(run).Claim)
 		b.result(run)
 		require.Equal(t, 2, b.jobs.Dispatches(run.GetID(), "a/1"))
+		b.Record(run.GetID(), workflows.TypeRequest, "claimed-given-back-and-resumed-by-another")
 	})
 	t.Run("a job that outlives the grace is taken up again", func(t *testing.T) {
 		b := newBench(t)
@@ -184,6 +185,7 @@ func TestStopOfAChildRequestStopsTheJob(t *testing.T) {
 	b.must(sub, "stop", `{}`)
 	require.Equal(t, jobchain.Stopped, b.result(run).State)
 	require.Equal(t, jobchain.Stopped, b.status(run).Jobs[0].State)
+	b.Record(run.GetID(), workflows.TypeRequest, "child-request-stopped")
 }
 
 func TestStopWaitsForTheGraceAndDropsWhatOutlivesIt(t *testing.T) {
@@ -249,4 +251,29 @@ func TestRefusalsThatAreNotTries(t *testing.T) {
 	require.Equal(t, 1, s.Jobs[0].Tries, "never retried")
 	require.Equal(t, jobchain.Complete, s.Jobs[1].State, "other branches go on")
 	require.Equal(t, jobchain.Pending, s.Jobs[2].State)
+	b.Record(run.GetID(), workflows.TypeRequest, "failed-beside-others")
+}
+
+// TestInputsThatCannotBeMade fail their job with what is wrong, and an activity
+// that no worker knows is named.
+func TestInputsThatCannotBeMade(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"args":{"n":9007199254740993},"jobs":[
+		{"id":"gone","activity":"Test.Job","input":{"output":{"$from":"args.nothing"}}},
+		{"id":"huge","activity":"Test.Job","input":{"output":{"$from":"args.n > ` + "`5`" + `"}}},
+		{"id":"lost","activity":"Test.Job","input":{"output":{"$from":"[args.n > ` + "`5`" + `, args.n]"}}},
+		{"id":"unknown","activity":"Test.Nobody"}]}`)
+	require.Equal(t, activities.TypeRequestFailed, b.failure(run).Type())
+	s := b.status(run)
+	for i, want := range []string{
+		`InvalidInput: job gone: input: "args.nothing": there is no such value`,
+		"InvalidInput: job huge: input: \"args.n > `5`\": a number that float64 can't hold exactly",
+		"InvalidInput: job lost: input: \"[args.n > `5`, args.n]\": a number that float64 can't hold exactly",
+		"ActivityNotRegisteredError: the worker that polls queue " + b.TaskQueue + " does not know the activity Test.Nobody",
+	} {
+		require.Equal(t, jobchain.Fail, s.Jobs[i].State)
+		require.Contains(t, s.Jobs[i].Error, want)
+	}
+	b.replay(run.GetID(), 2)
+	b.Record(run.GetID(), workflows.TypeRequest, "inputs-that-cannot-be-made")
 }
