@@ -102,12 +102,13 @@ func (a *account) joined(l *line) {
 
 // deferCall sends a call back to Temporal. The delay is when its turn is likely to
 // come, behind what waits here and what was sent back before it, a little early,
-// so that the worker doesn't run dry when some come late.
+// so that the worker doesn't run dry when some come late. It is demand meanwhile
+// on every account that the call needs.
 func (a *account) deferCall(now time.Time, t *ticket, wait time.Duration, paused bool) error {
 	if paused {
-		return &later{delay: pausedFor, reason: a.resource.String() + " is paused"}
+		return &later{delay: pausedFor, reason: t.paused().String() + " is paused"}
 	}
-	class, units := t.entry.Class, t.entry.Cost
+	class := t.entry.Class
 	a.forget(now)
 	var ahead throughput.Milli
 	for _, d := range a.deferred {
@@ -115,14 +116,40 @@ func (a *account) deferCall(now time.Time, t *ticket, wait time.Duration, paused
 			ahead += d.units
 		}
 	}
-	if rate, limited := a.budget.Rate(); limited && rate > 0 {
-		wait += time.Duration(float64(ahead) / float64(rate) * float64(time.Second))
+	behind, slowest := t.pace(ahead)
+	delay := min(max((wait+behind)*8/10, time.Second), throughput.MaxWait)
+	for _, c := range t.charges {
+		if len(c.account.deferred) < maxDeferrals {
+			c.account.deferred = append(c.account.deferred, deferral{now.Add(delay), class, c.units})
+		}
 	}
-	delay := min(max(wait*8/10, time.Second), throughput.MaxWait)
-	if len(a.deferred) < maxDeferrals {
-		a.deferred = append(a.deferred, deferral{now.Add(delay), class, units})
+	return &later{delay: delay, reason: "no capacity left of " + slowest.String()}
+}
+
+// pace is how long calls like this one take that cost so much of its first
+// account, by the slowest of its accounts.
+func (t *ticket) pace(units throughput.Milli) (longest time.Duration, slowest throughput.Resource) {
+	most := -1.0
+	for _, c := range t.charges {
+		each := 0.0 // seconds a unit of the first account
+		if rate, limited := c.account.budget.Rate(); limited && rate > 0 {
+			each = float64(c.units) / float64(max(t.charges[0].units, 1)) / float64(rate)
+		}
+		if each > most {
+			most, slowest = each, c.account.resource
+		}
 	}
-	return &later{delay: delay, reason: "no capacity left of " + a.resource.String()}
+	return time.Duration(most * float64(units) * float64(time.Second)), slowest
+}
+
+// paused is the first of the call's accounts that is.
+func (t *ticket) paused() throughput.Resource {
+	for _, c := range t.charges {
+		if c.account.paused {
+			return c.account.resource
+		}
+	}
+	return t.charges[0].account.resource
 }
 
 // maxDeferrals bounds what is remembered; beyond it the delay is at its longest

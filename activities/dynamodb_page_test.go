@@ -144,3 +144,14 @@ func TestAnswersThatCannotBeCutAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 	}
 }
+
+func TestCaseD05ALimitIsOnePage(t *testing.T) {
+	fake := bigPages{t: t, items: 10_000, page: 1000}
+	got, err := against(t, &fakeDynamoDB{answer: fake.answer}).Call(t.Context(), "Query", json.RawMessage(`{"TableName":"orders","Limit":10}`), 0)
+	require.NoError(t, err)
+	var page pageAsked
+	require.NoError(t, json.Unmarshal(got, &page))
+	require.Equal(t, upTo(10), idsOf(t, page.Items))
+	require.NotEmpty(t, page.LastEvaluatedKey)
+	require.Len(t, fake.asked, 1)
+}

@@ -119,7 +119,7 @@ func (s *scheduler) acquire(ctx context.Context, r throughput.Request, class int
 		}
 		return t, nil
 	case <-ctx.Done():
-		if s.giveUp(t) == nil {
+		if !s.leave(t) {
 			s.settle(t, outcome{unsent: true})
 		}
 		return nil, context.Cause(ctx)
@@ -205,6 +205,18 @@ func (s *scheduler) giveUp(t *ticket) error {
 	now := s.now()
 	wait, paused := t.wait(now)
 	return t.charges[0].account.deferCall(now, t, wait, paused)
+}
+
+// leave takes a waiting call out that will not come again; it reports false when
+// it was granted in the meantime.
+func (s *scheduler) leave(t *ticket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !t.group.queue.Remove(&t.entry) {
+		return false
+	}
+	s.left(t)
+	return true
 }
 
 // left accounts for a call that waits no longer.

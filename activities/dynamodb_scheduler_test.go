@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -273,6 +274,27 @@ func TestALongWaitIsTemporals(t *testing.T) {
 	})
 }
 
+// Waiting takes slots of the worker, so no more than so many wait in it; the rest
+// waits at Temporal.
+func TestSlotsSpentWaitingAreBounded(t *testing.T) {
+	scheduling(t, fixed{ordersWrite: 100}, func(t *testing.T, s *scheduler) {
+		s.slots = 4
+		ctx, cancel := context.WithCancel(t.Context())
+		r := requestFor(t, "PutItem", `{"TableName":"orders","Item":{}}`)
+		require.NoError(t, through(ctx, s, r, 0, costs(20))) // a fifth of a second
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { _, _ = s.acquire(ctx, r, 2, time.Now()) })
+		}
+		synctest.Wait()
+		_, err := s.acquire(ctx, r, 2, time.Now())
+		var l *later
+		require.ErrorAs(t, err, &l)
+		cancel()
+		all.Wait()
+	})
+}
+
 // lost is an owner that answers for a while and then is out of reach.
 type lost struct {
 	fixed
@@ -342,6 +364,41 @@ func TestPausedCallsGoBackToTemporal(t *testing.T) {
 		require.ErrorAs(t, err, &l)
 		require.Equal(t, pausedFor, l.delay)
 		require.ErrorContains(t, err, "paused")
+	})
+}
+
+// What is sent back to Temporal waits for the slowest of its budgets, and is told
+// which that is.
+func TestADeferredCallWaitsForTheSlowestOfItsBudgets(t *testing.T) {
+	owner := fixed{ordersWrite: 100, "dynamodb/r/orders/index/i/write": 5}
+	scheduling(t, owner, func(t *testing.T, s *scheduler) {
+		r := requestFor(t, "PutItem", `{"TableName":"orders","Item":{}}`)
+		o := outcome{known: true, charges: []throughput.Charge{{Table: "orders", Units: throughput.Unit}, {Table: "orders", Index: "i", Units: throughput.Unit}}}
+		for range 2 {
+			require.NoError(t, through(t.Context(), s, r, 0, o)) // the index is known
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var delays []time.Duration
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for range 60 {
+			all.Go(func() {
+				_, err := s.acquire(ctx, r, 2, time.Now())
+				var l *later
+				if errors.As(err, &l) {
+					mu.Lock()
+					delays = append(delays, l.delay)
+					mu.Unlock()
+					require.ErrorContains(t, l, "no capacity left of dynamodb/r/orders/index/i/write")
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		all.Wait()
+		require.InDelta(t, 60/5*0.8, slices.Max(delays).Seconds(), 2.5, "a little before its turn")
+		index := s.accounts[throughput.Resource{Place: "r", Table: "orders", Index: "i", Direction: throughput.Write}]
+		require.Len(t, index.deferred, len(delays), "and is demand on both")
 	})
 }
 
