@@ -50,9 +50,11 @@ type CountFigures struct {
 	Errors     int64  `json:"errors"`     // failed calls, repeated since
 	LastError  string `json:"lastError,omitempty"`
 	// LastMessageAt is when the last message was dealt with.
-	LastMessageAt time.Time          `json:"lastMessageAt,omitzero"`
-	Opened        bool               `json:"opened,omitempty"` // queue and table were reached once
-	Reports       quiescence.Reports `json:"reports"`
+	LastMessageAt time.Time `json:"lastMessageAt,omitzero"`
+	Opened        bool      `json:"opened,omitempty"` // queue and table were reached once
+	// Arrivals is when the news came, for people.
+	Arrivals quiescence.Arrivals `json:"arrivals,omitzero"`
+	Reports  quiescence.Reports  `json:"reports"`
 }
 
 // CountReport is what Count returns: figures in between, or Drained.

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,6 +45,7 @@ type counting struct {
 
 func (c *counting) publish() {
 	figures := c.figures
+	figures.Arrivals.Count = slices.Clone(figures.Arrivals.Count) // the next news is added in place
 	c.published.Store(&figures)
 }
 
@@ -133,7 +135,10 @@ func (c *counting) take(ctx context.Context, l load, deleting *sync.WaitGroup) {
 	lasting, cancel := outlive(ctx, finishing)
 	err := c.persist(lasting, func(ctx context.Context) error {
 		done, err := c.ledger.apply(ctx, read.events)
-		c.figures.News += done.news
+		if done.news > 0 {
+			c.figures.News += done.news
+			c.figures.Arrivals.Add(time.Now().UTC(), done.news)
+		}
 		c.figures.RawKeys += done.rawKeys
 		c.figures.Batches += done.batches
 		return err

@@ -213,6 +213,9 @@ func (s *claimState) details() string {
 	default:
 		fmt.Fprintf(&b, "**Stopped**: what runs is told to stop; still running: %d.\n\n", len(s.Running))
 	}
+	if s.Reason != "" {
+		fmt.Fprintf(&b, "Reason: %s.\n\n", s.Reason)
+	}
 	fmt.Fprintf(&b, "Claimed %d, finished %d (%d not completed), poisoned %d, excused deliveries %d.\n",
 		s.Claimed, s.Finished, s.Failed, s.Poisoned, s.Excused)
 	for _, q := range s.Queues {
@@ -220,6 +223,9 @@ func (s *claimState) details() string {
 		if q.LastError != "" {
 			fmt.Fprintf(&b, "; errors so far: %d; last: %s", q.Errors, q.LastError)
 		}
+	}
+	if at := s.Carry.Credit.At; s.State != activities.ClaimStopped && !at.IsZero() {
+		fmt.Fprintf(&b, "\n\nAs of %s; `starter claim status` shows what was started since.\n", at.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	return b.String()
 }

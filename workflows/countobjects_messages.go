@@ -160,13 +160,16 @@ func (m *monitor) show(ctx workflow.Context) error {
 	f := m.figures
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**: counts what `%s` announces in `%s`\n\n", m.state, queueOf(m.in.QueueURL), m.in.Table)
-	fmt.Fprintf(&b, "- %d messages with %d events, %d of them news, in %d batches\n", f.Messages, f.Events, f.News, f.Batches)
-	fmt.Fprintf(&b, "- %d records about other things, %d messages unreadable, %d keys undecodable\n", f.Passed, f.Unreadable, f.RawKeys)
+	fmt.Fprintf(&b, "- messages: %d; events in them: %d; objects with news: %d; batches written: %d\n", f.Messages, f.Events, f.News, f.Batches)
+	fmt.Fprintf(&b, "- passed over: %d; deliveries that can't be read: %d; keys that can't be decoded: %d\n", f.Passed, f.Unreadable, f.RawKeys)
 	if !f.LastMessageAt.IsZero() {
 		fmt.Fprintf(&b, "- last message: %s\n", f.LastMessageAt.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	if f.LastError != "" {
 		fmt.Fprintf(&b, "- last error: %s (%d in all)\n", f.LastError, f.Errors)
+	}
+	if chart := f.Arrivals.Chart(m.asOf); chart != "" {
+		fmt.Fprintf(&b, "\nNews:\n\n```\n%s\n```\n", chart)
 	}
 	fmt.Fprintf(&b, "\nAs of %s; `starter count status` shows the figures since.\n", m.asOf.Format("15:04:05 UTC"))
 	workflow.SetCurrentDetails(ctx, b.String())
