@@ -123,12 +123,43 @@ func TestPutRecordsGivesUpAfterMaxAttempts(t *testing.T) {
 	require.EqualValues(t, 2, told.StoredRecordCount)
 }
 
+// TestPutRecordsCountsAttemptsOfBothKinds: those refused singly, and those of
+// calls that failed as a whole; a copy that may be stored is counted then, too.
+func TestPutRecordsCountsAttemptsOfBothKinds(t *testing.T) {
+	w := newKinesisWorld(t, 1)
+	w.stream.answer = func(rw http.ResponseWriter, n int, _ []recordbatch.Record) bool {
+		if n%2 == 0 {
+			fail(rw, http.StatusServiceUnavailable, "ServiceUnavailable", "down")
+		}
+		return n%2 == 0
+	}
+	w.stream.refuse = func(int, string, recordbatch.Record) string { return recordbatch.CodeThrottled }
+	out := w.put(numbered(2, 2), `"MaxAttempts":4`)
+	require.EqualValues(t, 2, out.FailedRecordCount)
+	require.EqualValues(t, 4, out.PutRecordsCalls)
+	require.Equal(t, FailedRecord{Index: 0, ErrorCode: "ServiceUnavailable", ErrorMessage: "down", Attempts: 4}, out.Failed[0])
+	require.Zero(t, out.PossiblyDuplicated)
+}
+
+func TestPutRecordsListsTheFirstThousandFailures(t *testing.T) {
+	w := newKinesisWorld(t, 1)
+	records := numbered(1500, 1500)
+	for i := range records {
+		records[i].Key = ""
+	}
+	out := w.put(records, "")
+	require.EqualValues(t, 1500, out.FailedRecordCount)
+	require.Len(t, out.Failed, 1000)
+	require.EqualValues(t, 999, out.Failed[999].Index)
+	require.Zero(t, w.stream.callCount())
+}
+
 func TestPutRecordsRefusesBadInputWithAllFaults(t *testing.T) {
 	w := newKinesisWorld(t, 1)
 	_, err := w.env.ExecuteActivity("Kinesis.PutRecords", json.RawMessage(
-		`{"StreamName":"no spaces","Ordering":"x","MaxAttempts":0,"Unknown":1,"Records":[{"PartitionKey":"k"},{"Data":5,"PartitionKey":"k","Extra":1}]}`))
+		`{"StreamName":"no spaces","Ordering":"x","MaxAttempts":0,"Unknown":1,"Records":[{"PartitionKey":"k"},{"Data":5,"PartitionKey":"k","Extra":1},{"Data":"no base64!","PartitionKey":"k"},{"Data":"eA==","PartitionKey":"k"}]}`))
 	require.Equal(t, TypeInvalidInput, TypeOf(err))
-	for _, part := range []string{"StreamName", "Ordering", "MaxAttempts", "Unknown", "Records[0].Data", "Records[1].Data", "Records[1].Extra"} {
+	for _, part := range []string{"StreamName", "Ordering", "MaxAttempts", "Unknown", "Records[0].Data", "Records[1].Data", "Records[1].Extra", "Records[2].Data: not base64"} {
 		require.Contains(t, err.Error(), part)
 	}
 	require.Zero(t, w.stream.callCount())

@@ -17,7 +17,7 @@ func (d dynamodbCmd) Run(a *app) error {
 	if !ok {
 		return usage("no operation %q; there are %s", d.Operation, strings.Join(operationNames(), ", "))
 	}
-	return a.runOneJob("DynamoDB."+operation, d.oneJobFlags)
+	return a.runOneJob("DynamoDB."+operation, d.oneJobFlags, requestProgress)
 }
 
 // operationNamed finds the API's name for either spelling.

@@ -1,5 +1,13 @@
 package main
 
+import (
+	"encoding/json"
+	"fmt"
+
+	"sluice/activities"
+	"sluice/workflows"
+)
+
 // kinesisCmd runs one Kinesis activity as a request of one job.
 type kinesisCmd struct {
 	PutRecords kinesisPutRecordsCmd `cmd:"" help:"Put records to a stream."`
@@ -9,11 +17,34 @@ type kinesisCmd struct {
 type kinesisPutRecordsCmd struct{ oneJobFlags }
 
 func (k kinesisPutRecordsCmd) Run(a *app) error {
-	return a.runOneJob("Kinesis.PutRecords", k.oneJobFlags)
+	return a.runOneJob("Kinesis.PutRecords", k.oneJobFlags, requestProgress)
 }
 
 type kinesisPutObjectCmd struct{ oneJobFlags }
 
 func (k kinesisPutObjectCmd) Run(a *app) error {
-	return a.runOneJob("Kinesis.PutObject", k.oneJobFlags)
+	return a.runOneJob(putObject, k.oneJobFlags, a.objectProgress)
+}
+
+const putObject = "Kinesis.PutObject"
+
+// objectProgress is how far the object is, which only the activity's heartbeats
+// tell: in bytes, or in records where the object is compressed or its size not
+// known.
+func (a *app) objectProgress(raw json.RawMessage) (done, total int64, words string) {
+	done, total, words = requestProgress(raw)
+	var status workflows.RequestStatus
+	var beat struct {
+		Offset, Size int64
+		Coding       string
+		Output       activities.PutRecordsOutput
+	}
+	if json.Unmarshal(raw, &status) != nil || !a.heartbeat(status.ID, putObject, &beat) {
+		return done, total, words
+	}
+	stored := beat.Output.StoredRecordCount
+	if beat.Size == 0 || beat.Coding != "" {
+		return stored, 0, words + ", records stored"
+	}
+	return beat.Offset, beat.Size, fmt.Sprintf("%s, %d records stored, bytes", words, stored)
 }

@@ -24,7 +24,7 @@ type oneJobFlags struct {
 const onlyJob = "call"
 
 // runOneJob starts the request. With wait it prints the activity's own output.
-func (a *app) runOneJob(activity string, f oneJobFlags) error {
+func (a *app) runOneJob(activity string, f oneJobFlags, progress progressOf) error {
 	input, err := a.operationInput(f)
 	if err != nil {
 		return err
@@ -44,16 +44,16 @@ func (a *app) runOneJob(activity string, f oneJobFlags) error {
 	if !f.Wait {
 		return a.runRequest(f.ID, request, false)
 	}
-	return a.printOneJob(f, request)
+	return a.printOneJob(f, request, progress)
 }
 
 // printOneJob waits for the request and prints what its job answered.
-func (a *app) printOneJob(f oneJobFlags, request json.RawMessage) error {
+func (a *app) printOneJob(f oneJobFlags, request json.RawMessage, progress progressOf) error {
 	run, err := a.startRequest(f.ID, request)
 	if err != nil {
 		return err
 	}
-	raw, err := a.follow(run, requestProgress)
+	raw, err := a.follow(run, progress)
 	if err != nil {
 		return oneJobError(err)
 	}

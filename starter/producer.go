@@ -26,10 +26,19 @@ type producerCmd struct {
 
 // streamArg names the stream that a producer writes to.
 type streamArg struct {
-	Stream string `arg:"" help:"The stream."`
+	Stream string `arg:"" help:"The stream, or the workflow ID producer/STREAM."`
 }
 
-func (s streamArg) id() string { return workflows.ProducerID(s.Stream) }
+func (s streamArg) id() string { return workflows.ProducerID(producerStream(s.Stream)) }
+
+// producerStream is the stream that is named, by itself or by the workflow ID of
+// its Producer. No stream has a slash in its name.
+func producerStream(named string) string {
+	if stream, ok := workflows.ProducerStream(named); ok {
+		return stream
+	}
+	return named
+}
 
 type producerRunCmd struct {
 	fileFlag
@@ -44,7 +53,7 @@ type producerRunCmd struct {
 }
 
 func (p producerRunCmd) Run(a *app) error {
-	input, err := a.document(p.fileFlag, field{"stream", p.Stream}, field{"batchSize", p.BatchSize}, field{"flushInterval", p.FlushInterval},
+	input, err := a.document(p.fileFlag, field{"stream", producerStream(p.Stream)}, field{"batchSize", p.BatchSize}, field{"flushInterval", p.FlushInterval},
 		field{"bufferSize", p.BufferSize}, field{"bufferBytes", p.BufferBytes}, field{"maxAttempts", p.MaxAttempts},
 		field{"ordering", p.Ordering}, field{"dropWhenFull", p.DropWhenFull})
 	if err != nil {
@@ -79,6 +88,12 @@ const (
 func (p producerAddCmd) Run(a *app) error {
 	records, err := p.records(a)
 	if err != nil {
+		return err
+	}
+	// What is wrong is told of all, before the first part is accepted.
+	if whole, err := addDocument(records); err != nil {
+		return err
+	} else if err := workflows.CheckAdd(whole); err != nil {
 		return err
 	}
 	total := workflows.AddAnswer{}
@@ -133,13 +148,18 @@ func (p producerAddCmd) records(a *app) (records []json.RawMessage, err error) {
 	return document.Records, nil
 }
 
-// addPatiently asks again while the buffer is full, after the delay that it
-// names.
-func (a *app) addPatiently(id string, records []json.RawMessage, until time.Time) (answer workflows.AddAnswer, err error) {
+// addDocument is the input of an `add`.
+func addDocument(records []json.RawMessage) (json.RawMessage, error) {
 	if records == nil {
 		records = []json.RawMessage{}
 	}
-	input, err := json.Marshal(map[string]any{"records": records})
+	return json.Marshal(map[string]any{"records": records})
+}
+
+// addPatiently asks again while the buffer is full, after the delay that it
+// names.
+func (a *app) addPatiently(id string, records []json.RawMessage, until time.Time) (answer workflows.AddAnswer, err error) {
+	input, err := addDocument(records)
 	if err != nil {
 		return answer, err
 	}

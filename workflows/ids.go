@@ -22,6 +22,9 @@ func ThroughputResource(id string) (resource string, ok bool) {
 // ProducerID is the ID of the durable buffer in front of a stream.
 func ProducerID(stream string) string { return "producer/" + stream }
 
+// ProducerStream is the twin of ProducerID.
+func ProducerStream(id string) (stream string, ok bool) { return strings.CutPrefix(id, "producer/") }
+
 // CountID is the ID of the counter that consumes the SQS queue of this URL. It
 // takes the queue's name, which is the URL's last element.
 func CountID(queueURL string) string {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
@@ -22,7 +21,8 @@ const (
 // second: what `add` has accepted is sent, in order by key, once a batch is full
 // or has waited, through any restart of workers. It owns the repeats: a batch is
 // sent once by an activity, what failed stays in front. It ends when it is
-// cancelled; the batch that is out then comes to its end, the rest is lost.
+// cancelled: what is buffered is sent first, as by a flush of half a minute, and
+// what could not be sent is in the details of the end, as `add` takes it.
 //
 // Messages: updates add, flush, start, stop; queries status, events.
 //
@@ -37,6 +37,7 @@ func Producer(ctx workflow.Context, raw json.RawMessage) error {
 		return err
 	}
 	for {
+		p.noticeCancel(ctx)
 		p.age(ctx)
 		if p.wantsSending(ctx) {
 			p.send(ctx)
@@ -86,6 +87,7 @@ type producer struct {
 	timer      timer
 	dirty      bool // a message has changed something
 	waiting    int  // flushes that wait for their answer
+	closing    closing
 	attributes attributes
 	details    string
 }
@@ -119,7 +121,7 @@ func (p *producer) age(ctx workflow.Context) {
 // wantsSending says that a batch should go now. A run that is to be continued
 // starts none.
 func (p *producer) wantsSending(ctx workflow.Context) bool {
-	if p.batch != nil || len(p.Buffer.Records) == 0 || p.canceled(ctx) || p.rolling(ctx) || workflow.Now(ctx).Before(p.NextAttemptAt) {
+	if p.batch != nil || len(p.Buffer.Records) == 0 || p.ending(ctx) || workflow.Now(ctx).Before(p.NextAttemptAt) {
 		return false
 	}
 	return p.ready()
@@ -127,7 +129,7 @@ func (p *producer) wantsSending(ctx workflow.Context) bool {
 
 // ready says that there is a reason to send, but for the time.
 func (p *producer) ready() bool {
-	if p.waiting > 0 {
+	if p.waiting > 0 || p.closing.flushes {
 		return true
 	}
 	return p.State == ProducerRunning && (len(p.Buffer.Records) >= p.in.BatchSize || p.Buffer.Due > 0)
@@ -140,7 +142,7 @@ func (p *producer) wakeAt(ctx workflow.Context) time.Time {
 	case p.batch != nil || len(p.Buffer.Records) == 0:
 		return time.Time{}
 	case p.ready():
-		if p.rolling(ctx) || p.canceled(ctx) {
+		if p.ending(ctx) {
 			return time.Time{}
 		}
 		return p.NextAttemptAt
@@ -159,25 +161,6 @@ func (p *producer) waitsFor() string {
 
 func (p *producer) batchEnded() bool { return p.batch != nil && p.batch.IsReady() }
 
-func (p *producer) canceled(ctx workflow.Context) bool { return ctx.Err() != nil }
-
-// rolling says that the run is to be continued as new.
-func (p *producer) rolling(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-}
-
-func (p *producer) mayEnd(ctx workflow.Context) bool {
-	return p.batch == nil && (p.canceled(ctx) || p.rolling(ctx)) && workflow.AllHandlersFinished(ctx)
-}
-
-// end closes the run: cancelled, or continued by the next one.
-func (p *producer) end(ctx workflow.Context) error {
-	if p.canceled(ctx) {
-		return temporal.NewCanceledError(p.view())
-	}
-	return workflow.NewContinueAsNewError(ctx, TypeProducer, carriedProducer{p.in, p.producerState})
-}
-
 // putBatch is the input of the activity that sends a batch.
 type putBatch struct {
 	StreamName string      `json:"StreamName"`
@@ -194,10 +177,7 @@ type putRecord struct {
 // send puts a batch out.
 func (p *producer) send(ctx workflow.Context) {
 	batch := p.Buffer.Take(p.in.BatchSize)
-	in := putBatch{StreamName: p.in.Stream, Ordering: p.in.Ordering, Records: make([]putRecord, len(batch))}
-	for i, r := range batch {
-		in.Records[i] = putRecord{Data: r.Data, PartitionKey: r.Key, ExplicitHashKey: r.HashKey}
-	}
+	in := putBatch{StreamName: p.in.Stream, Ordering: p.in.Ordering, Records: putRecords(batch)}
 	if len(p.Buffer.Records) > len(batch) && p.Since.IsZero() {
 		p.Since = workflow.Now(ctx)
 	}

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"time"
 
@@ -77,7 +76,16 @@ type addMessage struct {
 	Records json.RawMessage `json:"records" doc:"required"`
 }
 
-// readAdd reads an `add` and checks its records, all faults at once.
+// CheckAdd tells what is wrong with the input of an `add` whatever the Producer:
+// InvalidInput with all faults, or TooLarge. Whoever adds many records in parts
+// asks before the first.
+func CheckAdd(raw json.RawMessage) error {
+	_, err := readAdd(raw)
+	return err
+}
+
+// readAdd reads an `add` and checks its records, all faults at once. It is
+// TooLarge when nothing but the size of records is wrong.
 func readAdd(raw json.RawMessage) ([]recordbatch.Buffered, error) {
 	var m addMessage
 	faults := document.Decode(raw, &m)
@@ -88,15 +96,18 @@ func readAdd(raw json.RawMessage) ([]recordbatch.Buffered, error) {
 		})
 	}
 	limits := recordbatch.Limits{RecordBytes: maxBufferBytes}
+	onlySizes := len(faults) == 0
 	for i := range records {
 		if fault := limits.Check(&records[i]); fault != nil && !faults.Has(recordPath(i, "")) {
-			if fault.Code == recordbatch.CodeRecordTooLarge {
-				return nil, tooLarge(UpdateAdd, fmt.Sprintf("records[%d]: %s", i, fault.Message))
-			}
+			onlySizes = onlySizes && fault.Code == recordbatch.CodeRecordTooLarge
 			faults.Add(recordPath(i, ""), "%s", fault.Message)
 		}
 	}
-	if err := faults.Err(); err != nil {
+	switch err := faults.Err(); {
+	case err == nil:
+	case onlySizes:
+		return nil, tooLarge(UpdateAdd, err.Error())
+	default:
 		return nil, activities.Invalid(UpdateAdd, err)
 	}
 	buffered := make([]recordbatch.Buffered, len(records))

@@ -96,7 +96,9 @@ func (p *producer) mayAdd(ctx workflow.Context, records []recordbatch.Buffered) 
 	}
 	bounds := p.in.bounds()
 	switch {
-	case p.State != ProducerRunning || p.canceled(ctx):
+	case p.canceled(ctx):
+		return p.conflict(UpdateAdd, "the producer is cancelled")
+	case p.State != ProducerRunning:
 		return p.conflict(UpdateAdd, "the producer is "+p.State)
 	case len(records) > bounds.Records || bytes > bounds.Bytes:
 		return tooLarge(UpdateAdd, fmt.Sprintf("%d records of %d bytes in JSON are more than the whole buffer holds (%d and %d); add them in parts",
@@ -178,6 +180,9 @@ func (p *producer) flush(ctx workflow.Context, raw json.RawMessage) (FlushAnswer
 	}
 	p.waiting--
 	p.dirty = true
+	if p.canceled(ctx) && cancelFlushes(ctx) {
+		err = nil // it tells how far it is; the Producer itself goes on sending
+	}
 	if p.State == ProducerRunning {
 		p.Buffer.Due = max(p.Buffer.Due, mark.Left) // goes on though nobody waits
 	}

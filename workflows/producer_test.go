@@ -3,6 +3,7 @@ package workflows
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -250,10 +251,17 @@ func TestProducerRefusesWhatItCannotTakeIn(t *testing.T) {
 		})
 		w.add(2)
 		w.add(11, refusal(activities.TypeTooLarge))
-		w.update(UpdateAdd, `{"records":[{"PartitionKey":"k"},{"Data":"eA==","PartitionKey":""},{"Data":"?","PartitionKey":"k","x":1}]}`, func(_ json.RawMessage, err error) {
+		large := strings.Repeat("AAAA", 450_000)
+		w.update(UpdateAdd, `{"records":[{"Data":"`+large+`","PartitionKey":"k"},{"PartitionKey":"k"},{"Data":"eA==","PartitionKey":""},{"Data":"?","PartitionKey":"k","x":1}],"more":1}`, func(_ json.RawMessage, err error) {
 			require.Equal(t, activities.TypeInvalidInput, activities.TypeOf(err))
-			for _, path := range []string{"records[0].Data", "records[1]", "records[2].Data", "records[2].x"} {
+			for _, path := range []string{"records[0]", "records[1].Data", "records[2]", "records[3].Data", "records[3].x", "more"} {
 				require.Contains(t, err.Error(), path)
+			}
+		})
+		w.update(UpdateAdd, `{"records":[{"Data":"`+large+`","PartitionKey":"k"}]}`, func(_ json.RawMessage, err error) {
+			require.Equal(t, activities.TypeTooLarge, activities.TypeOf(err))
+			for _, part := range []string{"records[0]", "1350001 bytes", "1310720"} {
+				require.Contains(t, err.Error(), part)
 			}
 		})
 	})

@@ -57,6 +57,9 @@ func (p *producer) show(ctx workflow.Context) error {
 		fmt.Fprintf(&b, ", **%d dropped**", p.Buffer.Dropped)
 	}
 	b.WriteString(".\n")
+	if p.closing.flushes {
+		fmt.Fprintf(&b, "\nCancelled: what is buffered is sent until %s.\n", p.closing.until.UTC().Format(time.RFC3339))
+	}
 	switch {
 	case p.batch != nil:
 		fmt.Fprintf(&b, "\nA batch of %s is out.\n", plural(p.Buffer.InFlight, "record"))

@@ -3,9 +3,7 @@ package recordbatch
 import (
 	"bytes"
 	"crypto/md5"
-	"encoding/base64"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,24 +101,6 @@ func TestAggregateKeepsEveryRecord(t *testing.T) {
 		}
 		require.Len(t, seen, len(given))
 	})
-}
-
-// TestAggregateSample writes an aggregate for a public de-aggregator to read
-// (npm aws-kinesis-agg; see docs/kinesis.md), where SLUICE_AGGREGATE_SAMPLE names
-// a file.
-func TestAggregateSample(t *testing.T) {
-	path := os.Getenv("SLUICE_AGGREGATE_SAMPLE")
-	if path == "" {
-		t.Skip("SLUICE_AGGREGATE_SAMPLE names no file")
-	}
-	given := items(&Call{}, 100, 0)
-	for i := range given {
-		given[i].Data = fmt.Appendf(nil, "record %d", i)
-	}
-	given[7].HashKey = "1"
-	joined := Aggregate(given, named(1))
-	require.Len(t, joined, 1)
-	require.NoError(t, os.WriteFile(path, []byte(base64.StdEncoding.EncodeToString(joined[0].Data)), 0o600))
 }
 
 // TestReshardingTakesAggregatesApart: what no longer fits one shard goes singly,
