@@ -36,6 +36,8 @@ type fakeStream struct {
 	refuse func(n int, shard string, r recordbatch.Record) string
 
 	mu     sync.Mutex
+	lists  int           // of shards
+	hold   chan struct{} // lists wait for it, where there is one
 	calls  [][]recordbatch.Record
 	at     []time.Time
 	stored []recordbatch.Record
@@ -65,6 +67,12 @@ func decimal(h recordbatch.Hash) string {
 func (f *fakeStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".ListShards") {
+		f.mu.Lock()
+		f.lists++
+		f.mu.Unlock()
+		if f.hold != nil {
+			<-f.hold
+		}
 		var list []string
 		for _, s := range f.shards {
 			list = append(list, fmt.Sprintf(`{"ShardId":%q,"HashKeyRange":{"StartingHashKey":%q,"EndingHashKey":%q},"SequenceNumberRange":{"StartingSequenceNumber":"1"}}`,

@@ -40,6 +40,22 @@ func (s *stream) prepare(ctx context.Context) error {
 	if known {
 		return nil
 	}
+	// Calls that begin together ask the service once.
+	opened := s.opening.DoChan("", func() (any, error) {
+		listing, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.k.Settings.RequestTimeout)
+		defer cancel()
+		return nil, s.open(listing)
+	})
+	select {
+	case result := <-opened:
+		return result.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// open makes the queue for the stream's shards as they are now.
+func (s *stream) open(ctx context.Context) error {
 	shards, err := s.list(ctx)
 	if outcome := kinesisOutcome(err); outcome.Kind == recordbatch.Denied && deniedType(outcome.Code) == TypeNotFound {
 		return deniedError(s.name, outcome, nil)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"sluice/internal/backoff"
 	"sluice/internal/recordbatch"
 )
@@ -24,8 +26,9 @@ func kinesisDelay(n int) time.Duration {
 // it. Nothing of it runs while nothing waits: pushing records, answers and one
 // timer move it.
 type stream struct {
-	k    *Kinesis
-	name streamName
+	k       *Kinesis
+	name    streamName
+	opening singleflight.Group // the first list of its shards
 
 	mu     sync.Mutex
 	queue  *recordbatch.Queue

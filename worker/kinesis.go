@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
@@ -23,7 +22,7 @@ func newKinesis(c config, made *clients, store *activities.S3, metrics client.Me
 	settings.MaxConnections = c.Kinesis.MaxConnections
 	settings.RequestTimeout = c.Kinesis.RequestTimeout
 	return &activities.Kinesis{
-		API:      kinesis.NewFromConfig(made.aws),
+		API:      connect.Kinesis(made.aws),
 		Objects:  store,
 		Letters:  &activities.DeadLetters{S3: made.s3, SQS: made.sqs},
 		Marks:    made.temporal,

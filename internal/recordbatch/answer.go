@@ -68,11 +68,20 @@ func (r *Request) ReadAnswer(body []byte) (warning string, err error) {
 	return warning, nil
 }
 
-// stored begins an entry of a stored record, as the service writes it.
-const (
-	storedHead  = `{"SequenceNumber":"`
-	storedShard = `","ShardId":"`
-)
+// storedHead begins an entry of a stored record, as the service writes it; the
+// map's tails end it.
+const storedHead = `{"SequenceNumber":"`
+
+// tails are, by shard, how the entry of a record stored there ends.
+func tails(m ShardMap) []string {
+	ends := make([]string, len(m))
+	for i := range m {
+		if m[i].ID != "" {
+			ends[i] = `","ShardId":"` + m[i].ID + `"}`
+		}
+	}
+	return ends
+}
 
 // quickEntry reads the usual entry: a record that is stored in the shard where
 // it was expected. Anything else it leaves to readEntry.
@@ -84,21 +93,17 @@ func (r *Request) quickEntry(s *scanner, i int) bool {
 	if len(rest) < len(storedHead) || string(rest[:len(storedHead)]) != storedHead {
 		return false
 	}
-	digits := len(storedHead)
-	for digits < len(rest) && rest[digits]-'0' <= 9 {
-		digits++
-	}
-	id := r.smap[r.Items[i].shard].ID
-	end := digits + len(storedShard) + len(id) + 2
-	if digits == len(storedHead) || id == "" || len(rest) < end {
+	number := bytes.IndexByte(rest[len(storedHead):], '"')
+	if number <= 0 {
 		return false
 	}
-	tail := rest[digits:end]
-	if string(tail[:len(storedShard)]) != storedShard || string(tail[len(storedShard):len(tail)-2]) != id || string(tail[len(tail)-2:]) != `"}` {
+	shard := r.Items[i].shard
+	end, tail := len(storedHead)+number, r.tails[shard]
+	if tail == "" || len(rest) < end+len(tail) || string(rest[end:end+len(tail)]) != tail {
 		return false
 	}
-	s.at += end
-	r.Verdicts = append(r.Verdicts, Verdict{Kind: Stored, Shard: id})
+	s.at += end + len(tail)
+	r.Verdicts = append(r.Verdicts, Verdict{Kind: Stored, Shard: r.smap[shard].ID})
 	return true
 }
 

@@ -20,8 +20,11 @@ type Request struct {
 	Moved bool
 
 	smap   ShardMap
+	tails  []string // of smap
 	lanes  []int
 	sentAt int64
+
+	touched byte // keeps the loads of bodySize
 }
 
 // Next is the next request to send, if one is due; else the instant at which
@@ -151,7 +154,7 @@ func (q *Queue) build(first int, t int64) *Request {
 		q.spare = append(q.spare, r)
 		return nil
 	}
-	r.sentAt, r.smap = t, q.smap
+	r.sentAt, r.smap, r.tails = t, q.smap, q.tails
 	q.inFlight++
 	q.outside += len(r.Items)
 	q.outsideBytes += r.Bytes
@@ -243,7 +246,7 @@ func (q *Queue) Release(r *Request) {
 	clear(r.Items)
 	clear(r.Verdicts)
 	r.Items, r.Verdicts, r.Ends, r.lanes, r.Bytes = r.Items[:0], r.Verdicts[:0], r.Ends[:0], r.lanes[:0], 0
-	r.Moved, r.smap = false, nil
+	r.Moved, r.smap, r.tails = false, nil, nil
 	if len(q.spare) < q.set.MaxInFlight {
 		q.spare = append(q.spare, r)
 	}

@@ -51,6 +51,8 @@ type Queue struct {
 	set     Settings
 	shards  []shard
 	smap    ShardMap
+	tails   []string // of smap
+	places  places   // in smap
 	pending ShardMap
 	lanes   []lane
 	turn    int
@@ -141,7 +143,7 @@ func (q *Queue) laneOf(it *Item) *lane {
 
 // place puts an item at the end of its lane.
 func (q *Queue) place(it *Item) {
-	it.shard = int32(q.smap.Find(HashOf(&it.Record)))
+	it.shard = q.places.find(q.smap, &it.Record)
 	l := q.laneOf(it)
 	l.fifo.pushBack(it)
 	q.waiting++
@@ -218,7 +220,7 @@ func (q *Queue) install(m ShardMap, now int64) {
 	for i := range q.shards {
 		old[q.shards[i].ID] = &q.shards[i]
 	}
-	q.pending, q.smap = nil, m
+	q.pending, q.smap, q.tails, q.places = nil, m, tails(m), newPlaces()
 	lanes := max(1, min(q.set.MaxInFlight, len(m), q.set.BufferRecords/(2*q.set.Records)))
 	q.lanes = make([]lane, lanes+1)
 	q.lanes[lanes].kind = keyed

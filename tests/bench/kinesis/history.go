@@ -42,7 +42,7 @@ func history(ctx context.Context, r *report) error {
 	temporal := server.Client()
 	w := worker.New(temporal, "bench", worker.Options{})
 	workflows.Register(w)
-	k := newProducer(url)
+	k := newProducer(url, unlimited)
 	k.Marks = temporal
 	activities.Register(w, k)
 	if err := w.Start(); err != nil {

@@ -64,7 +64,7 @@ func objectMemory(ctx context.Context, r *report) error {
 		return err
 	}
 	defer stop()
-	k := newProducer(url)
+	k := newProducer(url, unlimited)
 	k.Objects = &madeObject{}
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	env.SetTestTimeout(5 * time.Minute)
@@ -119,7 +119,7 @@ func shardLimits(ctx context.Context, r *report) error {
 		return err
 	}
 	defer stop()
-	k := newProducer(url)
+	k := newProducer(url, activities.DefaultKinesisSettings().Shard)
 	sending, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/log"
 
 	"sluice/activities"
+	"sluice/internal/connect"
 	"sluice/internal/recordbatch"
 )
 
@@ -31,25 +32,28 @@ const (
 	callers    = 32   // PutRecords calls at once, which share the producer
 )
 
-func newClient(url string) *kinesis.Client {
-	return kinesis.NewFromConfig(aws.Config{
+// config is what both clients are made of: the baselines' with the SDK's own
+// transport, and the worker's.
+func config(url string) aws.Config {
+	return aws.Config{
 		Region:      "us-east-1",
 		Credentials: credentials.NewStaticCredentialsProvider("bench", "bench", ""),
 		HTTPClient: awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 			t.MaxIdleConnsPerHost = 64
 		}),
-	}, func(o *kinesis.Options) {
-		o.BaseEndpoint = &url
-		o.Retryer = aws.NopRetryer{}
-	})
+		BaseEndpoint: &url,
+		Retryer:      func() aws.Retryer { return aws.NopRetryer{} },
+	}
 }
+
+func newClient(url string) *kinesis.Client { return kinesis.NewFromConfig(config(url)) }
 
 // calls are the records that are sent again and again, made before anything is
 // measured: a list for each caller. Their keys spread over all shards, so that it
 // is the producer that is measured, not a hot shard's pace.
 var calls = sync.OnceValue(func() [][]recordbatch.Record {
 	lists := make([][]recordbatch.Record, callers)
-	keys := spreadKeys(keyCount)
+	keys := evenKeys(keyCount)
 	for c := range lists {
 		lists[c] = make([]recordbatch.Record, callSize)
 		for i := range lists[c] {
@@ -69,27 +73,27 @@ var bareEntries = sync.OnceValue(func() (list []types.PutRecordsRequestEntry) {
 	return list
 })
 
+// evenKeys are keys of which every shard has as many as the others.
+func evenKeys(n int) []string {
+	shards := recordbatch.EvenShards(manyShards)
+	taken := make([]int, manyShards)
+	var keys []string
+	for i := 0; len(keys) < n; i++ {
+		record := recordbatch.Record{Key: fmt.Sprintf("key-%d", i)}
+		if s := shards.Find(recordbatch.HashOf(&record)); taken[s]*manyShards < n {
+			taken[s]++
+			keys = append(keys, record.Key)
+		}
+	}
+	return keys
+}
+
 func text(seed, size int) []byte {
 	data := make([]byte, size)
 	for j := range data {
 		data[j] = byte('a' + (seed+j)%26)
 	}
 	return data
-}
-
-// spreadKeys are keys of different shards, as far as there are shards.
-func spreadKeys(n int) []string {
-	shards := recordbatch.EvenShards(manyShards)
-	taken := map[int]bool{}
-	var keys []string
-	for i := 0; len(keys) < n; i++ {
-		record := recordbatch.Record{Key: fmt.Sprintf("key-%d", i)}
-		if s := shards.Find(recordbatch.HashOf(&record)); !taken[s] {
-			taken[s] = true
-			keys = append(keys, record.Key)
-		}
-	}
-	return keys
 }
 
 // originalWay is the original's loop with its defaults: a channel of records,
@@ -127,8 +131,11 @@ func originalWay(ctx context.Context, url string) (stored int64, err error) {
 
 // bareWay is the SDK by itself: eight callers with full requests. It goes through
 // as many different records as the producer does.
-func bareWay(ctx context.Context, url string) (int64, error) {
-	client := newClient(url)
+func bareWay(client *kinesis.Client) func(context.Context, string) (int64, error) {
+	return func(ctx context.Context, _ string) (int64, error) { return bare(ctx, client) }
+}
+
+func bare(ctx context.Context, client *kinesis.Client) (int64, error) {
 	return together(inFlight, func(i int) (stored int64, err error) {
 		list := bareEntries()
 		for n := i * len(list) / 500 / inFlight; ctx.Err() == nil; n++ {
@@ -167,17 +174,30 @@ func together(n int, one func(i int) (int64, error)) (int64, error) {
 	return sum.Load(), errors.Join(errs...)
 }
 
-// newProducer is the worker's, with its settings.
-func newProducer(url string) *activities.Kinesis {
-	return &activities.Kinesis{API: newClient(url), Settings: activities.DefaultKinesisSettings(),
+// unlimited is a pace that is never reached.
+var unlimited = recordbatch.Pace{Records: 1e6, Bytes: 1 << 30}
+
+// newProducer is the worker's, with its settings but for the pace of a shard.
+func newProducer(url string, shard recordbatch.Pace) *activities.Kinesis {
+	settings := activities.DefaultKinesisSettings()
+	settings.Shard = shard
+	return &activities.Kinesis{API: connect.Kinesis(config(url)), Settings: settings,
 		Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))}
 }
 
-// ourWay is many calls at a time of some thousand records each, as PutRecords
+// ours is the producer of one worker, which lives through all turns as a
+// worker's does. It is made for the first URL that it is given.
+type ours struct{ k *activities.Kinesis }
+
+func newOurs() *ours { return &ours{} }
+
+// way is many calls at a time of some thousand records each, as PutRecords
 // activities make them, through the worker's producer.
-func ourWay(ordering string) way {
+func (o *ours) way(ordering string) func(context.Context, string) (int64, error) {
 	return func(ctx context.Context, url string) (int64, error) {
-		k := newProducer(url)
+		if o.k == nil {
+			o.k = newProducer(url, unlimited)
+		}
 		to := activities.Destination{StreamName: streamName, Ordering: ordering, MaxAttempts: 10}
 		// The last calls come to their end, so that what is counted was stored.
 		untilDone, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -185,7 +205,7 @@ func ourWay(ordering string) way {
 		return together(callers, func(i int) (stored int64, err error) {
 			list := calls()[i]
 			for ctx.Err() == nil {
-				out, err := k.Send(untilDone, to, list)
+				out, err := o.k.Send(untilDone, to, list)
 				stored += out.StoredRecordCount
 				if err != nil {
 					return stored, err
