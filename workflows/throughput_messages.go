@@ -144,11 +144,7 @@ func (r *throughputRun) details(ctx workflow.Context) {
 	case s.Paused:
 		fmt.Fprintf(&b, "**Paused** until unpaused: %s\n\n", s.Reason)
 	}
-	if s.Effective > 0 {
-		fmt.Fprintf(&b, "Ceiling in force: **%v units/s** (%v provisioned, %v of it used).\n\n", s.Effective, s.Provisioned, s.Utilization)
-	} else {
-		b.WriteString("No ceiling: on demand, until the service throttles.\n\n")
-	}
+	b.WriteString(r.ceiling(s) + "\n\n")
 	fmt.Fprintf(&b, "Consumed: %v units/s. Throttled: %d calls in the last minute.\n\n", s.ConsumedPerSecond, s.ThrottledPerMinute)
 	if s.LastError != "" {
 		fmt.Fprintf(&b, "Last error: %s\n\n", s.LastError)
@@ -166,5 +162,21 @@ func (r *throughputRun) details(ctx workflow.Context) {
 	if b.String() != r.lastDetails {
 		r.lastDetails = b.String()
 		workflow.SetCurrentDetails(ctx, r.lastDetails)
+	}
+}
+
+// ceiling says in words what may be consumed, and why that much.
+func (r *throughputRun) ceiling(s *throughput.Status) string {
+	switch {
+	case !r.owner.Ready():
+		return fmt.Sprintf("Not known yet what is provisioned: every worker may consume **%v unit/s**.", throughput.Unit)
+	case s.Effective == 0:
+		return "No ceiling: on demand, until the service throttles."
+	case s.Provisioned == 0:
+		return fmt.Sprintf("Ceiling in force: **%v units/s**, learned from throttles of an on-demand table.", s.Effective)
+	case r.owner.ByHand > 0:
+		return fmt.Sprintf("Ceiling in force: **%v units/s** (%v set by hand, %v of it used).", s.Effective, s.Provisioned, s.Utilization)
+	default:
+		return fmt.Sprintf("Ceiling in force: **%v units/s** (%v provisioned, %v of it used).", s.Effective, s.Provisioned, s.Utilization)
 	}
 }

@@ -194,3 +194,24 @@ func TestThroughputContinuesAsNewWithItsState(t *testing.T) {
 	runBudget(t, again, string(next.Input.GetPayloads()[0].GetData()))
 	require.NoError(t, again.GetWorkflowError())
 }
+
+// What the Web UI shows says why the ceiling is what it is.
+func TestThroughputTellsItsCeilingInWords(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ten := throughput.Units(10)
+	for want, prepare := range map[string]func(*throughput.Owner){
+		"Not known yet what is provisioned: every worker may consume **1 unit/s**.": func(*throughput.Owner) {},
+		"No ceiling: on demand, until the service throttles.":                       func(o *throughput.Owner) { o.Describe(now, 0) },
+		"Ceiling in force: **9.8 units/s** (10 provisioned, 0.98 of it used).":      func(o *throughput.Owner) { o.Describe(now, ten) },
+		"Ceiling in force: **9.8 units/s** (10 set by hand, 0.98 of it used).":      func(o *throughput.Owner) { o.Set(now, &ten, nil, usualUtilization) },
+		"Ceiling in force: **9 units/s**, learned from throttles of an on-demand table.": func(o *throughput.Owner) {
+			o.Describe(now, 0)
+			o.Lease(now, throughput.LeaseRequest{Worker: "a", Consumed: ten, Throttled: 1})
+		},
+	} {
+		r := &throughputRun{owner: newOwner(ThroughputInput{Resource: ordersBudget, Utilization: usualUtilization}, now)}
+		prepare(r.owner)
+		status := r.owner.Status(now)
+		require.Equal(t, want, r.ceiling(&status))
+	}
+}
