@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/big"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/log"
@@ -193,4 +195,48 @@ func TestPutObject(t *testing.T) {
 		seen[e.ID] = true
 	}
 	require.Len(t, seen, 3000)
+}
+
+// TestPutRecordsByARNKeepsWhatFailed: the stream named by its ARN, the bad records
+// in a bucket and in a queue.
+func TestPutRecordsByARNKeepsWhatFailed(t *testing.T) {
+	w := newWorld(t, 1)
+	d, err := w.Kinesis.DescribeStream(t.Context(), &kinesis.DescribeStreamInput{StreamName: &w.stream})
+	require.NoError(t, err)
+	bucket := w.Name("dead")
+	_, err = w.S3.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket})
+	require.NoError(t, err)
+	queue, err := w.SQS.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String(w.Name("dead"))})
+	require.NoError(t, err)
+	put := func(deadLetter string) {
+		var out activities.PutRecordsOutput
+		w.run("Kinesis.PutRecords", fmt.Sprintf(`{"StreamARN":%q,"DeadLetter":%s,"Records":[{"Data":"Z29vZA==","PartitionKey":"k"},{"Data":"YmFk","PartitionKey":""}]}`,
+			aws.ToString(d.StreamDescription.StreamARN), deadLetter), &out)
+		require.EqualValues(t, 1, out.StoredRecordCount)
+		require.EqualValues(t, 1, out.FailedRecordCount)
+	}
+	put(fmt.Sprintf(`{"bucket":%q,"prefix":"p/"}`, bucket))
+	put(fmt.Sprintf(`{"queueUrl":%q}`, *queue.QueueUrl))
+	require.Len(t, w.read(), 2)
+	list, err := w.S3.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String("p/")})
+	require.NoError(t, err)
+	require.Len(t, list.Contents, 1)
+	object, err := w.S3.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &bucket, Key: list.Contents[0].Key})
+	require.NoError(t, err)
+	line, err := io.ReadAll(object.Body)
+	require.NoError(t, err)
+	messages, err := w.SQS.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: queue.QueueUrl})
+	require.NoError(t, err)
+	require.Len(t, messages.Messages, 1)
+	for _, letter := range []string{string(line), *messages.Messages[0].Body} {
+		var kept struct {
+			Data      []byte
+			Index     int
+			ErrorCode string
+		}
+		require.NoError(t, json.Unmarshal([]byte(letter), &kept))
+		require.Equal(t, "bad", string(kept.Data))
+		require.Equal(t, 1, kept.Index)
+		require.Equal(t, "InvalidPartitionKey", kept.ErrorCode)
+	}
 }

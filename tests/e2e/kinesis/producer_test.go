@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 
 	"sluice/tests/harness"
 	"sluice/workflows"
@@ -18,7 +19,8 @@ import (
 // producer is a world with a worker process and a running Producer.
 type producer struct {
 	*world
-	id string
+	id     string
+	worker *harness.Worker
 }
 
 func newProducer(t *testing.T, flags ...string) *producer {
@@ -27,9 +29,9 @@ func newProducer(t *testing.T, flags ...string) *producer {
 
 func newProducerOn(t *testing.T, s *harness.Stack, flags ...string) *producer {
 	w := newWorldOn(t, s, 2)
-	w.StartWorker()
+	worker := w.StartWorker()
 	w.Starter(append([]string{"producer", "run", w.stream}, flags...)...).OK(t)
-	return &producer{w, workflows.ProducerID(w.stream)}
+	return &producer{w, workflows.ProducerID(w.stream), worker}
 }
 
 func (p *producer) status() (s workflows.ProducerStatus) {
@@ -111,6 +113,88 @@ func TestProducerOutlastsAnOutageOfKinesis(t *testing.T) {
 	require.Equal(t, []string{"000000", "000001", "000002"}, p.numbers())
 	p.end()
 	p.Record(p.id, workflows.TypeProducer, "outage")
+}
+
+// closed is the status that a cancelled Producer ended with, and what it handed
+// back.
+func (p *producer) closed() (status workflows.ProducerStatus, rest json.RawMessage) {
+	var canceled *temporal.CanceledError
+	require.ErrorAs(p.t, p.Client.GetWorkflow(p.t.Context(), p.id, "").Get(p.t.Context(), nil), &canceled)
+	if canceled.Details(&status, &rest) != nil {
+		require.NoError(p.t, canceled.Details(&status))
+	}
+	return status, rest
+}
+
+func TestProducerSendsWhatItHasWhenCancelled(t *testing.T) {
+	p := newProducer(t, "--flush-interval", "1h", "--batch-size", "10")
+	p.add(0, 25, 6)
+	p.end()
+	status, rest := p.closed()
+	require.EqualValues(t, 25, status.Sent)
+	require.Empty(t, rest)
+	require.Len(t, p.numbers(), 25)
+	require.IsIncreasing(t, p.numbers())
+	p.Record(p.id, workflows.TypeProducer, "cancelled")
+}
+
+// TestProducerHandsBackWhatItCannotSend: cancelled while Kinesis is away, it ends
+// with the records that are owed, and these can be added elsewhere as they are.
+func TestProducerHandsBackWhatItCannotSend(t *testing.T) {
+	p := newProducer(t)
+	down := p.Guard.Inject(t, harness.Fault{Service: harness.Kinesis, Operation: "PutRecords", Target: p.stream, Status: 503, Code: "ServiceUnavailable"})
+	p.add(0, 4, 6)
+	harness.Await(t, "the next attempt is seconds away", func(context.Context) error {
+		if s := p.status(); s.ConsecutiveErrors < 8 {
+			return fmt.Errorf("%d errors", s.ConsecutiveErrors)
+		}
+		return nil
+	})
+	p.end()
+	status, rest := p.closed()
+	require.Equal(t, 4, status.Buffered)
+	require.Zero(t, status.Sent)
+	p.Record(p.id, workflows.TypeProducer, "cancelled-in-outage")
+	p.Guard.Clear(t, down)
+	p.Starter("producer", "run", p.stream).OK(t)
+	p.StarterWith(string(rest), "producer", "add", p.id, "-f", "-").OK(t)
+	p.Starter("producer", "flush", p.id).OK(t)
+	require.Equal(t, []string{"000000", "000001", "000002", "000003"}, p.numbers())
+	p.end()
+}
+
+// TestProducerThatIsFullIsWaitedFor: `add` is told to ask again, and does.
+func TestProducerThatIsFullIsWaitedFor(t *testing.T) {
+	p := newProducer(t, "--buffer-size", "20", "--batch-size", "10", "--flush-interval", "200ms")
+	p.Guard.Inject(t, harness.Fault{Service: harness.Kinesis, Operation: "PutRecords", Target: p.stream, Count: 3, Status: 503, Code: "ServiceUnavailable"})
+	for i := range 5 {
+		p.add(i*15, 15, 6)
+	}
+	p.Starter("producer", "flush", p.stream).OK(t)
+	require.Len(t, p.numbers(), 75)
+	require.IsIncreasing(t, p.numbers())
+	p.end()
+	p.Record(p.id, workflows.TypeProducer, "full")
+}
+
+// TestProducerDropsARecordAndKeepsTheOrder: a record that is refused too often
+// goes, those behind it of its key wait for that and no longer.
+func TestProducerDropsARecordAndKeepsTheOrder(t *testing.T) {
+	p := newProducer(t, "--max-attempts", "3")
+	first := 0
+	p.Guard.Inject(t, harness.Fault{Service: harness.Kinesis, Operation: "PutRecords", Target: p.stream, Count: 3,
+		Entries: []harness.FaultEntry{{Index: &first, Code: "InternalFailure", Message: "not this one"}}})
+	p.add(0, 4, 6)
+	p.Starter("producer", "flush", p.stream).OK(t)
+	status := p.status()
+	require.EqualValues(t, 1, status.Dropped)
+	require.EqualValues(t, 3, status.Sent)
+	require.Equal(t, []string{"000001", "000002", "000003"}, p.numbers())
+	events := p.Starter("producer", "events", p.id).OK(t).Stdout
+	require.Contains(t, events, "InternalFailure")
+	require.Contains(t, events, "Dropped")
+	p.end()
+	p.Record(p.id, workflows.TypeProducer, "dropped")
 }
 
 // TestProducerContinuesAsNewWhileAddsKeepComing runs on a server that finds a

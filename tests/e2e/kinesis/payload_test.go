@@ -1,0 +1,70 @@
+package kinesis_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"sluice/activities"
+	"sluice/tests/harness"
+	"sluice/workflows"
+)
+
+// large are n records of so many bytes, each with a key of its own.
+func large(n, bytes int) string {
+	return records(n, func(i int) []byte {
+		return []byte(strings.Repeat(fmt.Sprintf("%09d\n", i), bytes/10))
+	}, keyed(n))
+}
+
+// TestCaseK01BatchTooBigForAPayload: what no payload holds goes by reference where
+// the worker has a bucket for it, else it is refused at once, with its size.
+func TestCaseK01BatchTooBigForAPayload(t *testing.T) {
+	t.Run("by reference", func(t *testing.T) {
+		s := harness.Start(t)
+		bucket := s.Name("payloads")
+		_, err := s.S3.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket})
+		require.NoError(t, err)
+		w := newWorldOn(t, harness.Start(t, harness.Options{Env: []string{"SLUICE_PAYLOAD_BUCKET=" + bucket}}), 4)
+		w.StartWorker()
+		for _, c := range []struct{ n, bytes int }{{500, 10 << 10}, {3, 1_000_000}} {
+			document := fmt.Sprintf(`{"StreamName":%q,"Records":%s}`, w.stream, large(c.n, c.bytes))
+			told := w.StarterWith(document, "kinesis", "put-records", "--wait", "-f", "-").OK(t)
+			var out activities.PutRecordsOutput
+			require.NoError(t, json.Unmarshal([]byte(told.Stdout), &out))
+			require.EqualValues(t, c.n, out.StoredRecordCount)
+			require.Less(t, len(told.Stdout), 2<<10, "the result has counts, not records")
+		}
+		require.Len(t, w.read(), 503)
+	})
+	t.Run("refused with its size", func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.StartWorker()
+		for _, c := range []struct{ n, bytes int }{{500, 10 << 10}, {3, 1_000_000}} {
+			document := fmt.Sprintf(`{"StreamName":%q,"Records":%s}`, w.stream, large(c.n, c.bytes))
+			told := w.StarterWith(document, "kinesis", "put-records", "--wait", "-f", "-").Exits(t, 1)
+			require.Contains(t, told.Stderr, activities.TypeTooLarge)
+			require.Regexp(t, `\d{7}`, told.Stderr)
+		}
+		require.Zero(t, w.Guard.Counters(t).Sum(harness.Kinesis, "PutRecords", w.stream).Calls)
+	})
+	t.Run("a message of a Producer", func(t *testing.T) {
+		p := newProducer(t)
+		whole := fmt.Sprintf(`{"records":%s}`, large(225, 10<<10)) // 3 MB
+		_, err := p.Client.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: p.id, UpdateName: workflows.UpdateAdd,
+			Args: []any{json.RawMessage(whole)}, WaitForStage: client.WorkflowUpdateStageCompleted})
+		require.Error(t, err, "the server refuses it")
+		p.StarterWith(whole, "producer", "add", p.stream, "-f", "-").OK(t)
+		p.Starter("producer", "flush", p.stream, "--answer-within", "1m").OK(t)
+		require.EqualValues(t, 225, p.status().Sent)
+		told := p.StarterWith(large(1, 1_000_000), "producer", "add", p.stream, "-f", "-").Exits(t, 1)
+		require.Contains(t, told.Stderr, activities.TypeTooLarge)
+		require.Len(t, p.read(), 225)
+		p.end()
+	})
+}
