@@ -9,8 +9,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"go.uber.org/zap"
 
 	"sluice/activities"
+	"sluice/internal/connect"
 	"sluice/tests/harness"
 	"sluice/workflows"
 )
@@ -22,8 +26,32 @@ func large(n, bytes int) string {
 	}, keyed(n))
 }
 
+// startOwnWorker runs somebody's own workflow Put, which calls Kinesis.PutRecords,
+// with the client options of Sluice's worker.
+func startOwnWorker(w *world, bucket string) client.Client {
+	options, err := connect.TemporalOptions(connect.Config{PayloadBucket: bucket}, w.S3, zap.NewNop())
+	require.NoError(w.t, err)
+	options.HostPort, options.Namespace = w.Env("TEMPORAL_ADDRESS"), w.Env("TEMPORAL_NAMESPACE")
+	c, err := connect.Dial(w.t.Context(), options)
+	require.NoError(w.t, err)
+	own := worker.New(c, w.TaskQueue+"-own", worker.Options{})
+	own.RegisterWorkflowWithOptions(func(ctx workflow.Context, queue string, document json.RawMessage) (out json.RawMessage, err error) {
+		options := activities.CallOptions()
+		options.TaskQueue = queue
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), "Kinesis.PutRecords", document).Get(ctx, &out)
+		return out, err
+	}, workflow.RegisterOptions{Name: "Put"})
+	require.NoError(w.t, own.Start())
+	w.t.Cleanup(func() {
+		own.Stop()
+		c.Close()
+	})
+	return c
+}
+
 // TestCaseK01BatchTooBigForAPayload: what no payload holds goes by reference where
-// the worker has a bucket for it, else it is refused at once, with its size.
+// client and worker have a bucket for it, else, and where a Request would have to
+// carry it, it is refused at once, with its size.
 func TestCaseK01BatchTooBigForAPayload(t *testing.T) {
 	t.Run("by reference", func(t *testing.T) {
 		s := harness.Start(t)
@@ -32,13 +60,17 @@ func TestCaseK01BatchTooBigForAPayload(t *testing.T) {
 		require.NoError(t, err)
 		w := newWorldOn(t, harness.Start(t, harness.Options{Env: []string{"SLUICE_PAYLOAD_BUCKET=" + bucket}}), 4)
 		w.StartWorker()
+		own := startOwnWorker(w, bucket)
 		for _, c := range []struct{ n, bytes int }{{500, 10 << 10}, {3, 1_000_000}} {
-			document := fmt.Sprintf(`{"StreamName":%q,"Records":%s}`, w.stream, large(c.n, c.bytes))
-			told := w.StarterWith(document, "kinesis", "put-records", "--wait", "-f", "-").OK(t)
-			var out activities.PutRecordsOutput
-			require.NoError(t, json.Unmarshal([]byte(told.Stdout), &out))
-			require.EqualValues(t, c.n, out.StoredRecordCount)
-			require.Less(t, len(told.Stdout), 2<<10, "the result has counts, not records")
+			run, err := own.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: w.TaskQueue + "-own"}, "Put", w.TaskQueue,
+				json.RawMessage(fmt.Sprintf(`{"StreamName":%q,"Records":%s}`, w.stream, large(c.n, c.bytes))))
+			require.NoError(t, err)
+			var out json.RawMessage
+			require.NoError(t, run.Get(t.Context(), &out))
+			require.Less(t, len(out), 1<<10, "the result has counts, not records")
+			var told activities.PutRecordsOutput
+			require.NoError(t, json.Unmarshal(out, &told))
+			require.EqualValues(t, c.n, told.StoredRecordCount)
 		}
 		require.Len(t, w.read(), 503)
 	})
