@@ -35,20 +35,24 @@ type batchDone struct {
 	Items map[string]map[string]json.RawMessage `json:"items,omitempty"`
 }
 
-// rounds counts requests of a batch that brought nothing.
-type rounds struct{ empty int }
+// rounds counts requests of a batch, one after the other, that left something
+// unprocessed, and those among them that brought nothing.
+type rounds struct{ partial, empty int }
 
-// next waits after a request that left something, and reports false when the
-// attempt should end.
+// next waits after a request that left something, longer each time, so that what
+// the service has room for is asked for at once and not piece by piece; it reports
+// false when the attempt should end.
 func (r *rounds) next(ctx context.Context, progress, left bool) bool {
+	if !left {
+		*r = rounds{}
+		return true
+	}
+	r.partial++
+	r.empty++
 	if progress {
 		r.empty = 0
 	}
-	if !left {
-		return true
-	}
-	r.empty++
-	wait(ctx, betweenRounds.Delay(r.empty, rand.Float64()))
+	wait(ctx, betweenRounds.Delay(r.partial, rand.Float64()))
 	return r.empty < fruitless
 }
 

@@ -108,6 +108,18 @@ func TestCaseD05AnExpensiveCallIsPaidBackByWaiting(t *testing.T) {
 	})
 }
 
+// What was refused for want of capacity was not consumed, whatever it was thought
+// to cost: the next call does not wait for it.
+func TestARefusedCallIsChargedAUnit(t *testing.T) {
+	scheduling(t, fixed{ordersRead: 10}, func(t *testing.T, s *scheduler) {
+		scan := requestFor(t, "Scan", `{"TableName":"orders"}`) // 128 units, by its size
+		require.NoError(t, through(t.Context(), s, scan, 0, outcome{throttled: 1}))
+		start := time.Now()
+		require.NoError(t, through(t.Context(), s, requestFor(t, "GetItem", `{"TableName":"orders"}`), 0, costs(1)))
+		require.InDelta(t, 0.1, time.Since(start).Seconds(), 0.05)
+	})
+}
+
 func TestCaseD07FailedConditionsAreCharged(t *testing.T) {
 	scheduling(t, fixed{ordersWrite: 10}, func(t *testing.T, s *scheduler) {
 		r := requestFor(t, "PutItem", `{"TableName":"orders","Item":{"id":{"S":"`+strings.Repeat("x", 1500)+`"}},"ConditionExpression":"attribute_exists(id)"}`)

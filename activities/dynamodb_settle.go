@@ -29,7 +29,11 @@ func (s *scheduler) settle(t *ticket, o outcome) {
 	case o.known:
 		s.charge(t, o, now)
 	case o.throttled > 0:
-		// A refused call keeps its charge: the service has no capacity for it.
+		// A refused call keeps the charge of a unit, as the original's did: the
+		// service has no capacity now, but what was refused is not consumed.
+		for _, c := range t.charges {
+			c.account.budget.Charge(now, min(c.units, throughput.Unit)-c.units)
+		}
 	default:
 		for _, c := range t.charges {
 			c.account.consume(c.units)

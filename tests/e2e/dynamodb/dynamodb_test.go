@@ -21,11 +21,17 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice/activities"
 	"sluice/internal/throughput"
 	"sluice/tests/harness"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+// The guard saves up one second's units, so that what is too much is refused at
+// once, and the server calls 150 events a full history, so that owners of budgets
+// continue as new while they are in use.
+func TestMain(m *testing.M) {
+	os.Exit(harness.Main(m, "--burst", "1s", "--dynamic", "limit.historyCount.suggestContinueAsNew=150"))
+}
 
 // order asks the workflow below for a number of calls of one activity.
 type order struct {
@@ -85,6 +91,14 @@ func caller(t *testing.T, s *harness.Stack) func(operation string, priority int,
 	}
 }
 
+// puts are so many PutItem documents of a table, ids numbered from 0.
+func puts(table string, n int, more string) (documents []string) {
+	for i := range n {
+		documents = append(documents, fmt.Sprintf(`{"TableName":"%s","Item":{"id":{"S":"%d"}%s}}`, table, i, more))
+	}
+	return documents
+}
+
 func outputs(t *testing.T, run client.WorkflowRun) []json.RawMessage {
 	t.Helper()
 	var out []json.RawMessage
@@ -137,6 +151,18 @@ func status(ctx context.Context, s *harness.Stack, table, direction string) (st 
 		return st, err
 	}
 	return st, value.Get(&st)
+}
+
+// awaitStatus waits for a state of a budget.
+func awaitStatus(t *testing.T, s *harness.Stack, table, direction, what string, is func(throughput.Status) bool) (st throughput.Status) {
+	t.Helper()
+	harness.Await(t, what, func(ctx context.Context) (err error) {
+		if st, err = status(ctx, s, table, direction); err == nil && !is(st) {
+			err = fmt.Errorf("%+v", st)
+		}
+		return err
+	})
+	return st
 }
 
 func TestDynamoDBPutsAndGets(t *testing.T) {
@@ -198,13 +224,7 @@ func TestDynamoDBFromTheStarter(t *testing.T) {
 	s.Temporal("workflow", "update", "execute", "--workflow-id", "throughput/"+budget, "--name", "set", "--input", `{"utilisation":1}`).Exits(t, 1)
 	s.Temporal("workflow", "signal", "--workflow-id", "throughput/"+budget, "--name", "pause", "--input", `{"for":"1s"}`).OK(t)
 	s.Temporal("workflow", "signal", "--workflow-id", "throughput/"+budget, "--name", "pause", "--input", `{"for":1}`).OK(t)
-	harness.Await(t, "the pause has passed", func(ctx context.Context) error {
-		st, err := status(ctx, s, name, "write")
-		if err == nil && st.Paused {
-			err = errors.New("still paused")
-		}
-		return err
-	})
+	awaitStatus(t, s, name, "write", "the pause has passed", func(st throughput.Status) bool { return !st.Paused })
 	s.Record("throughput/"+budget, "Throughput", "leased-set-paused")
 
 	all := s.Starter("throughput", "pause", "--all", "--for", "2s").OK(t)
@@ -217,11 +237,11 @@ func TestDynamoDBFromTheStarter(t *testing.T) {
 func TestWritesInDoubt(t *testing.T) {
 	s := harness.Start(t)
 	name := table(t, s, 100, 100)
-	s.StartWorker()
+	w := s.StartWorker()
 	call := caller(t, s)
 
 	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "PutItem", Target: name, From: 1, Count: 1, Drop: "answer"})
-	outputs(t, call("PutItem", 0, `{"TableName":"`+name+`","Item":{"id":{"S":"put"}}}`))
+	outputs(t, call("PutItem", 0, `{"TableName":"`+name+`","Item":{"id":{"S":"put"},"v":{"S":"a value"}}}`))
 
 	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "UpdateItem", Target: name, From: 1, Count: 1, Drop: "answer"})
 	update := `{"TableName":"` + name + `","Key":{"id":{"S":"n"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}`
@@ -229,6 +249,13 @@ func TestWritesInDoubt(t *testing.T) {
 	var application *temporal.ApplicationError
 	require.ErrorAs(t, err, &application)
 	require.Equal(t, "Ambiguous", application.Type())
+	var details activities.ErrorDetails
+	var checkpoint json.RawMessage
+	require.NoError(t, application.Details(&details, &checkpoint))
+	require.Equal(t, activities.ErrorDetails{Operation: "DynamoDB.UpdateItem", Target: name}, details)
+	require.Empty(t, checkpoint, "nobody goes on from it")
+	require.Contains(t, w.Logs(), "DynamoDB call failed")
+	require.NotContains(t, w.Logs(), "a value", "calls are logged without values")
 	got, err := s.DynamoDB.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "n"}}})
 	require.NoError(t, err)
 	require.Equal(t, &types.AttributeValueMemberN{Value: "1"}, got.Item["n"], "sent once")
@@ -271,41 +298,17 @@ func TestTransactionsAreRepeatedUnderOneToken(t *testing.T) {
 	require.Equal(t, &types.AttributeValueMemberN{Value: "1"}, got.Item["n"], "applied once")
 }
 
-// The whole fleet stays within the table: four workers, eight workflows, one
-// worker killed on the way (a fifth of the case's calls, so that it is short).
-func TestCaseD06FourWorkersShareOneBudget(t *testing.T) {
+// A request hands its first run on to every try, so that a transaction whose try is
+// repeated goes under the token of the first.
+func TestATransactionOfARequestKeepsItsToken(t *testing.T) {
 	s := harness.Start(t)
-	const writes, workflows, each = 20, 8, 50
-	name := table(t, s, writes, writes)
-	var workers []*harness.Worker
-	for range 4 {
-		workers = append(workers, s.StartWorker())
-	}
-	call := caller(t, s)
-	began := time.Now()
-	var runs []client.WorkflowRun
-	for i := range workflows {
-		var puts []string
-		for n := range each {
-			puts = append(puts, fmt.Sprintf(`{"TableName":"%s","Item":{"id":{"S":"%d-%d"}}}`, name, i, n))
-		}
-		runs = append(runs, call("PutItem", 0, puts...))
-	}
-	harness.Await(t, "a third is written", func(context.Context) error {
-		if n := s.Guard.Counters(t).Sum(harness.DynamoDB, "PutItem", name).Calls; n < workflows*each/3 {
-			return fmt.Errorf("%d", n)
-		}
-		return nil
-	})
-	workers[0].Kill()
-	for _, run := range runs {
-		outputs(t, run)
-	}
-	took := time.Since(began)
-	c := s.Guard.Counters(t).Sum(harness.DynamoDB, "PutItem", name)
-	t.Logf("%d calls, %d throttled, %.1f units/s over %.1f s", c.Calls, c.Throttled, c.Consumed/took.Seconds(), took.Seconds())
-	require.LessOrEqual(t, c.Consumed/took.Seconds(), float64(writes), "never more than the table has")
-	require.LessOrEqual(t, c.Throttled, 1+c.Calls/100, "and hardly ever throttled")
-	require.Less(t, took, 90*time.Second, "but not much slower either")
-	s.Record("throughput/"+budget(s, name, "write"), "Throughput", "four-workers-one-killed")
+	name := table(t, s, 100, 100)
+	s.StartWorker()
+	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "TransactWriteItems", Target: name, From: 1, Count: 4, Drop: "answer"}) // all that one try sends
+	s.Starter("dynamodb", "transact-write-items", "--wait", "--cli-input-json",
+		`{"TransactItems":[{"Update":{"TableName":"`+name+`","Key":{"id":{"S":"n"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}}]}`).OK(t)
+	require.Equal(t, 5, s.Guard.Counters(t).Sum(harness.DynamoDB, "TransactWriteItems", name).Calls)
+	got, err := s.DynamoDB.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "n"}}})
+	require.NoError(t, err)
+	require.Equal(t, &types.AttributeValueMemberN{Value: "1"}, got.Item["n"], "applied once")
 }
