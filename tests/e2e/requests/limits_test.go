@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -52,6 +53,9 @@ func TestCaseR13TooLargeIsAFinalError(t *testing.T) {
 			jobs[i] = fmt.Sprintf(`{"id":"j%d","activity":"Test.Job","input":{"padding":{"$from":"args"}}}`, i)
 		}
 		run := b.start(`{"args":"` + args + `","jobs":[` + strings.Join(jobs, ",") + `]}`)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute) // 6 MB of history, on however slow a disk
+		defer cancel()
+		require.NoError(t, run.Get(ctx, nil))
 		require.Equal(t, 400, b.result(run).FinishedJobs)
 		b.replay(run.GetID(), 1)
 	})
@@ -65,12 +69,13 @@ func rollOver(b *bench, run client.WorkflowRun) {
 	b.awaitNext(run, first)
 }
 
-// lengthen makes a history so long that Temporal suggests another run, by five
-// signals of nearly a megabyte, which the workflow passes over.
+// lengthen makes a history so long that Temporal suggests another run, by signals
+// of nearly a megabyte that the workflow passes over. The suggestion comes at
+// 4 MiB, and the latest signal may not be reckoned in yet.
 func lengthen(b *bench, run client.WorkflowRun) {
 	b.t.Helper()
 	padding := map[string]string{"padding": strings.Repeat("x", 900<<10)}
-	for range 5 {
+	for range 6 {
 		require.NoError(b.t, b.c.SignalWorkflow(b.patient(), run.GetID(), "", "resume", padding))
 	}
 }

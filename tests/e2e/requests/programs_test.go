@@ -140,7 +140,8 @@ func TestCaseR01TwoResumersResumeEachOnce(t *testing.T) {
 	for id := range ids {
 		abandoned = id
 	}
-	p.Starter("request", "claim", abandoned, "--holder", "killed", "--lease", "45s").OK(t)
+	var claim workflows.ClaimAnswer
+	require.NoError(t, json.Unmarshal([]byte(p.Starter("request", "claim", abandoned, "--holder", "killed", "--lease", "10m").OK(t).Stdout), &claim))
 	p.Starter("request", "claim", abandoned, "--holder", "other").Exits(t, 1)
 	harness.Await(t, "all are seen suspended", visible(p.c, clause+` AND SluiceState="SUSPENDED"`, 7))
 
@@ -168,6 +169,7 @@ func TestCaseR01TwoResumersResumeEachOnce(t *testing.T) {
 	}
 	require.Equal(t, jobchain.Suspended, p.status(p.c.GetWorkflow(t.Context(), abandoned, "")).State)
 	require.Nil(t, p.status(p.c.GetWorkflow(t.Context(), waits, "")).Claim, "the claim was given back")
+	p.Starter("request", "claim", abandoned, "--holder", "killed", "--token", fmt.Sprint(claim.Token), "--lease", "1s").OK(t) // its last second
 	p.await(p.c.GetWorkflow(t.Context(), abandoned, ""), "the lease of the killed one is over", func(s *workflows.RequestStatus) bool {
 		return s.Claim == nil || time.Now().After(s.Claim.ExpiresAt)
 	})

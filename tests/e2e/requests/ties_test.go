@@ -222,7 +222,8 @@ func TestCaseR07SameHistorySameCommands(t *testing.T) {
 // another, or the next one does.
 func TestCaseR11RollOver(t *testing.T) {
 	b := newBench(t)
-	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"3s","ignoreCancel":true}}]}`)
+	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"3s","ignoreCancel":true}},
+		{"id":"b","activity":"Test.Job","after":["a"]}]}`)
 	first := run.GetRunID()
 	b.await(run, "a runs", jobRunning(0))
 	waited := make(chan error, 1)
