@@ -24,6 +24,9 @@ type azureFlags struct {
 }
 
 func (f azureFlags) queue(name string) (*azqueue.QueueClient, error) {
+	if err := taskmessage.CheckQueueName(name); err != nil {
+		return nil, usage("%v", err)
+	}
 	service, err := connect.AzureQueues(f.Azure)
 	if err != nil {
 		return nil, usage("%v", err)

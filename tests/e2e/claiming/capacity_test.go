@@ -94,6 +94,7 @@ func TestDrainCapacityAndMaxTasks(t *testing.T) {
 	n, err := b.left(t.Context(), b.queue)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, n)
+	b.Record(b.id, "ClaimTasks", "capacity-lowered-then-drained")
 
 	run = b.claim(map[string]any{"maxTasks": 1})
 	require.NoError(t, run.Get(t.Context(), &result))
@@ -116,6 +117,34 @@ func TestCancelStopsTheTasks(t *testing.T) {
 	require.ErrorContains(t, run.Get(t.Context(), nil), "canceled")
 	require.Equal(t, "worker-shutdown", b.awaitTask(b.queue, 0).Reason)
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, b.taskStatus(t.Context(), b.queue, 0))
+	b.Record(b.id, "ClaimTasks", "cancelled")
+}
+
+// A Task whose work is terminated, or that is cancelled itself, ends in order and
+// says why.
+func TestWorkThatIsEndedByOthers(t *testing.T) {
+	b := newBench(t)
+	b.StartWorker()
+	killed, cancelled := b.queue+"-killed", b.queue+"-cancelled"
+	for _, id := range []string{killed, cancelled} {
+		b.put(b.queue, message(id, 0, nap{Sleep: "1h"}))
+	}
+	b.claim(nil)
+	for _, id := range []string{killed, cancelled} {
+		harness.Await(t, "its work runs", func(ctx context.Context) error {
+			_, err := b.Client.DescribeWorkflow(ctx, "task/"+id+"/0/run", "")
+			return err
+		})
+	}
+	require.NoError(t, b.Client.TerminateWorkflow(t.Context(), "task/"+killed+"/0/run", "", "test"))
+	require.NoError(t, b.Client.CancelWorkflow(t.Context(), "task/"+cancelled+"/0", ""))
+	for id, reason := range map[string]string{killed: "internal-error", cancelled: "worker-shutdown"} {
+		ended := b.awaitTask(id, 0)
+		require.Equal(t, "EXCEPTION", ended.State)
+		require.Equal(t, reason, ended.Reason)
+		b.Record("task/"+id+"/0", "Task", reason)
+	}
+	b.awaitStatus("both are counted", func(s status) bool { return s.Finished == 2 && s.Failed == 2 && s.Running == 0 })
 }
 
 // A worker that is told to stop hands the polling over at once.
@@ -131,6 +160,7 @@ func TestWorkerStopHandsOver(t *testing.T) {
 	b.awaitStatus("the other goes on", func(s status) bool { return s.Finished == 1 })
 	require.Less(t, time.Since(stopped), 14*time.Second, "sooner than a lost worker would be noticed")
 	require.True(t, second.Running())
+	b.Record(b.id, "ClaimTasks", "worker-stopped")
 }
 
 // A job sends to a queue: 48 KiB go through, one byte more is refused before it
@@ -150,6 +180,7 @@ func TestCaseA15SendChecksTheEncodedSize(t *testing.T) {
 	}
 	require.NoError(t, send(b.queue, 49_152))
 	require.ErrorContains(t, send(b.queue, 49_153), "65540 bytes after encoding")
-	require.ErrorContains(t, send(b.queue+"-none", 10), "QueueNotFound")
+	require.ErrorContains(t, send(b.queue+"-none", 10), "AzureQueue.Send "+b.queue+"-none: HTTP 404 QueueNotFound")
+	require.ErrorContains(t, send("No_Queue", 10), "is no name of an Azure queue")
 	require.Equal(t, 1, b.Guard.Counters(t).Sum(harness.AzQueue, "PutMessage", b.queue).Calls)
 }

@@ -107,6 +107,28 @@ func TestCaseA05PoisonBeforeProcessing(t *testing.T) {
 	require.EqualValues(t, 5, records[0]["dequeueCount"])
 }
 
+// Over the threshold is not run, though its delete fails again and again; the
+// two thresholds are apart: at the lower one it is only warned of.
+func TestCaseA17PoisonedIsNotClaimed(t *testing.T) {
+	b := newBench(t)
+	often, warned := b.queue+"-often", b.queue+"-warned"
+	b.put(b.queue, message(often, 0, nap{}))
+	b.deliver(2)
+	b.put(b.queue, message(warned, 0, nap{}))
+	b.deliver(1)
+	b.Guard.Inject(t, harness.Fault{Service: harness.AzQueue, Operation: "DeleteMessage", Target: b.queue, Count: 4, Status: 500, Code: "InternalError"})
+	worker := b.StartWorker()
+	b.claim(map[string]any{"warnDequeueCount": 2, "maxDequeueCount": 3})
+	b.awaitStatus("one poisoned, one ran", func(s status) bool { return s.Poisoned == 1 && s.Finished == 1 })
+	b.awaitEmpty(b.queue)
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, b.taskStatus(t.Context(), often, 0))
+	require.Equal(t, "COMPLETED", b.awaitTask(warned, 0).State)
+	require.Contains(t, worker.Logs(), "message is delivered often")
+	records, err := b.poisoned(t.Context(), b.queue+"-poison")
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+}
+
 // A claim that kills its worker comes back until it is poison; others run.
 func TestCaseA05WorkerKilledWhileClaiming(t *testing.T) {
 	b, service := newBench(t), taskservice.Start(t)

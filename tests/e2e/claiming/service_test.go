@@ -55,10 +55,15 @@ func TestOutcomesAreReported(t *testing.T) {
 			require.Equal(t, 1, service.Run(b.queue+name, 0).Reports)
 		}()
 	}
+	service.Inject(taskservice.Fault{Operation: "failed", Status: 503, Count: 1}) // repeated until answered
 	b.claim(withService(service, "3m"))
 	b.awaitStatus("all ended", func(s status) bool { return s.Finished == 4 && s.Failed == 3 })
 	b.awaitEmpty(b.queue)
 	b.Record("task/"+b.queue+"good/0", "Task", "reported")
+	for name, scenario := range map[string]string{"bad": "failed-and-reported-again", "malformed": "malformed-payload", "flaky": "intermittent"} {
+		b.awaitTask(b.queue+name, 0)
+		b.Record("task/"+b.queue+name+"/0", "Task", scenario)
+	}
 }
 
 // While the service is out, messages are kept, their deliveries excused, and
@@ -83,6 +88,7 @@ func TestOutageOfTheServicePoisonsNothing(t *testing.T) {
 	require.Zero(t, s.Poisoned)
 	require.GreaterOrEqual(t, s.Excused, int64(4))
 	b.awaitEmpty(b.queue)
+	b.Record(b.id, "ClaimTasks", "excused")
 }
 
 func nothing() map[string]any { return map[string]any{} }
@@ -100,6 +106,7 @@ func TestRefusedTaskIsDropped(t *testing.T) {
 	b.claim(withService(service, "3m"))
 	b.awaitRun(service, b.queue+"-good", "completed", inState("completed", ""))
 	b.awaitEmpty(b.queue)
+	b.Record(b.id, "ClaimTasks", "refused")
 	for _, name := range []string{"-gone", "-taken"} {
 		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, b.taskStatus(t.Context(), b.queue+name, 0))
 	}

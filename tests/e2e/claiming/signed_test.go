@@ -93,3 +93,32 @@ func TestCaseA07SignedURLsRunOut(t *testing.T) {
 		})
 	}
 }
+
+// With signed URLs alone a message that nobody could decide about comes back by
+// the URL's own time, and its delivery is excused all the same; poison is told to
+// the service, to status, log and metric.
+func TestSignedURLsWithoutCredentials(t *testing.T) {
+	b, service := newBench(t), taskservice.Start(t)
+	service.SignURLs(b.signer([]string{b.queue}, time.Hour, 0))
+	good, often := b.queue+"-good", b.queue+"-often"
+	service.Payload(good, nap{})
+	b.put(b.queue, message(often, 0, nothing()))
+	b.deliver(1)
+	b.put(b.queue, message(good, 0, nothing()), "!!bad")
+	service.Inject(taskservice.Fault{Operation: "claim", TaskID: good, Status: 503, Count: 2})
+	worker := b.StartWorker("AZURE_STORAGE_CONNECTION_STRING=", "AZURE_STORAGE_QUEUE_URL=")
+	in := withService(service, "3m")
+	in["queues"], in["maxDequeueCount"], in["warnDequeueCount"] = nil, 2, 1
+	in["signedUrls"] = map[string]string{"service": service.URL, "provisionerId": "prov", "workerType": "type"}
+	b.claim(in)
+	b.awaitRun(service, good, "completed", inState("completed", ""))
+	s := b.awaitStatus("two poisoned, one ran", func(s status) bool { return s.Poisoned == 2 && s.Finished == 1 })
+	require.GreaterOrEqual(t, s.Excused, int64(2), "as many deliveries as make poison")
+	require.Equal(t, 1, service.Run(often, 0).Reports, "the service is told of what it can know")
+	require.Zero(t, service.Run(often, 0).Claims)
+	b.awaitEmpty(b.queue)
+	require.Contains(t, worker.Logs(), "message is poison")
+	requireMetrics(t, worker, "sluice_claim_poisoned")
+	require.NotContains(t, worker.Logs(), "sig=")
+	b.Record(b.id, "ClaimTasks", "signed-urls-without-credentials")
+}

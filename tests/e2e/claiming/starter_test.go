@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,13 +24,22 @@ func TestStarterClaims(t *testing.T) {
 
 	r := b.Starter("claim", "enqueue", queue, "--task-id", queue+"-1", "--payload", `{"sleep":"10m"}`)
 	require.Equal(t, 1, r.Code)
-	require.Contains(t, r.Stderr, "QueueNotFound")
+	require.Contains(t, r.Stderr, "NotFound: AzureQueue.Send "+queue+": HTTP 404 QueueNotFound")
+	b.Starter("claim", "enqueue", "No_Queue", "--task-id", queue+"-1").Exits(t, 2)
+	for _, none := range [][]string{{"list"}, {"replay", "--all"}, {"drop", "--all"}} {
+		r = b.Starter(append([]string{"claim", "poison", none[0], queue}, none[1:]...)...).OK(t)
+		require.NotContains(t, r.Stdout, "null", "nothing is poisoned where there is no queue of poison")
+	}
 	b.createQueue(queue)
 	b.put(queue, "!!bad", `{"taskId":"`+queue+`-4","payload":[]}`)
 	b.Starter("claim", "enqueue", queue, "--create", "--task-id", queue+"-1", "--payload", `{"sleep":"10m"}`).OK(t)
 	lines := fmt.Sprintf("{\"taskId\":%q}\n{\"taskId\":%q,\"payload\":{}}", queue+"-2", queue+"-3")
 	r = b.StarterWith(lines, "claim", "enqueue", queue, "-f", "-").OK(t)
 	require.JSONEq(t, fmt.Sprintf(`{"queue":%q,"sent":2}`, queue), r.Stdout)
+	file := filepath.Join(t.TempDir(), "tasks.json")
+	require.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf("[{\"taskId\":%q}]", queue+"-5")), 0o600))
+	r = b.Starter("claim", "enqueue", queue, "--file", file, "--delay", "1h").OK(t)
+	require.JSONEq(t, fmt.Sprintf(`{"queue":%q,"sent":1}`, queue), r.Stdout)
 	r = b.StarterWith(`[{"taskId":"a/b"},{"runId":0},{"taskId":"ok"}]`, "claim", "enqueue", queue, "-f", "-").Exits(t, 2)
 	require.Contains(t, r.Stderr, "message 1: taskId")
 	require.Contains(t, r.Stderr, "message 2: taskId is missing")
