@@ -52,30 +52,48 @@ func (c *counting) publish() {
 func (c *counting) snapshot() CountFigures { return *c.published.Load() }
 
 // run receives a load of messages while the one before is written and the one
-// before that is deleted.
+// before that is deleted. When it is to end, what has been received is counted
+// first: left alone it would come again only when its visibility timeout ends, and
+// a queue that is being drained would look empty meanwhile.
 func (c *counting) run(ctx context.Context) (CountReport, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := c.open(ctx); err != nil {
 		return CountReport{}, err
 	}
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	lasting, end := outlive(ctx, finishing)
+	defer end()
 	loads := make(chan load)
 	go func() {
 		defer close(loads)
-		c.receive(ctx, loads)
+		c.receive(lasting, waiting, loads)
 	}()
 	var deleting sync.WaitGroup
 	defer deleting.Wait()
+	var report CountReport
+	told := false
 	for l := range loads {
 		if l.err != nil {
+			if told {
+				break // the next run meets it again
+			}
 			return CountReport{}, l.err
 		}
 		c.take(ctx, l, &deleting)
-		if report, ok := c.due(l, time.Now().UTC()); ok {
-			return report, nil
+		if told {
+			continue
+		}
+		if report, told = c.due(l, time.Now().UTC()); told {
+			stop()
 		}
 	}
-	return CountReport{}, ctx.Err()
+	if !told {
+		return CountReport{}, ctx.Err()
+	}
+	report.Figures = c.figures
+	return report, nil
 }
 
 // open finishes what was left half done, and fails where queue or table are not
@@ -88,14 +106,15 @@ func (c *counting) open(ctx context.Context) error {
 	return err
 }
 
-// receive gathers loads until ctx ends or, draining, nothing is left. A load
-// without messages is handed on too, so that the figures get reported.
-func (c *counting) receive(ctx context.Context, loads chan<- load) {
+// receive gathers loads until waiting ends or, draining, nothing is left; what is
+// being gathered then is handed on. A load without messages is handed on too, so
+// that the figures get reported.
+func (c *counting) receive(ctx, waiting context.Context, loads chan<- load) {
 	failures := 0
-	for ctx.Err() == nil {
-		l := c.queue.gather(ctx, c.drain)
-		if ctx.Err() != nil {
-			return // what was received comes again
+	for waiting.Err() == nil {
+		l := c.queue.gather(ctx, waiting, c.drain)
+		if waiting.Err() != nil && len(l.messages) == 0 {
+			return
 		}
 		if failures++; l.err == nil {
 			failures = 0
@@ -110,7 +129,7 @@ func (c *counting) receive(ctx context.Context, loads chan<- load) {
 		if l.err != nil || c.drain && l.failure == nil && len(l.messages) == 0 {
 			return
 		}
-		if failures > 0 && sleep(ctx, delayAfter(failures)) != nil {
+		if failures > 0 && sleep(waiting, delayAfter(failures)) != nil {
 			return
 		}
 	}

@@ -37,13 +37,14 @@ type load struct {
 	failure  error // is told and repeated
 }
 
-// gather waits for messages, and where there are many takes up to mostInLoad.
-func (q *eventQueue) gather(ctx context.Context, drain bool) load {
+// gather waits for messages while waiting lasts, and where there are many takes up
+// to mostInLoad.
+func (q *eventQueue) gather(ctx, waiting context.Context, drain bool) load {
 	wait := int32(idleWait)
 	if drain {
 		wait = drainWait
 	}
-	first, err := q.receive(ctx, wait)
+	first, err := q.receive(waiting, wait)
 	q.reached = q.reached || err == nil
 	l := load{messages: first, err: err}
 	more := len(first) == receiveBatch

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -19,9 +20,10 @@ import (
 )
 
 const (
-	watchers  = 1000
-	settled   = 45 * time.Second // until all polls are spread and the caches warm
-	observing = 60 * time.Second
+	watchers = 1000
+	// window is two polls of each watcher.
+	window      = time.Minute
+	mostWindows = 6
 )
 
 // observers measures the processor time of a worker that watches a thousand items
@@ -49,19 +51,36 @@ func observers(ctx context.Context, s *harness.Stack, pid int, out io.Writer) er
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	time.Sleep(settled)
-	before, err := processorTime(pid)
+	share, err := steadyShare(pid)
 	if err != nil {
 		fmt.Fprintf(out, "observers: not measured: %v\n", err)
 		return nil
 	}
-	time.Sleep(observing)
-	after, err := processorTime(pid)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "observers: %d on one worker use %.1f%% of a core\n", watchers, 100*(after-before).Seconds()/observing.Seconds())
+	fmt.Fprintf(out, "observers: %d on one worker use %.1f%% of a core\n", watchers, 100*share)
 	return nil
+}
+
+// steadyShare is the share of a core that a process uses once two windows in a row
+// differ little: before, it still starts what it is to run.
+func steadyShare(pid int) (float64, error) {
+	last := 0.0
+	for range mostWindows {
+		before, err := processorTime(pid)
+		if err != nil {
+			return 0, err
+		}
+		time.Sleep(window)
+		after, err := processorTime(pid)
+		if err != nil {
+			return 0, err
+		}
+		share := (after - before).Seconds() / window.Seconds()
+		if last > 0 && math.Abs(share-last) <= 0.15*last {
+			return share, nil
+		}
+		last = share
+	}
+	return 0, fmt.Errorf("it was not steady within %d windows of %s: %.1f%% in the last", mostWindows, window, 100*last)
 }
 
 // processorTime is what a process has used, as Linux counts it: in hundredths of a

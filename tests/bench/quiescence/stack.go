@@ -51,7 +51,7 @@ func (b *bench) cleanUp() {
 func (b *bench) measure(r *report, out io.Writer) error {
 	s := harness.Start(b, harness.Options{Own: true})
 	worker := s.StartWorker("SLUICE_LOG_LEVEL=warn")
-	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Minute)
 	defer cancel()
 	if err := countingRate(ctx, s, r, out); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/activities"
 	"sluice/tests/harness"
 )
 
@@ -34,7 +35,9 @@ func main() {
 	s := harness.Start(b, harness.Options{Own: true})
 	s.StartWorker("SLUICE_LOG_LEVEL=warn")
 	jobs := s.Name("jobs")
-	s.LaunchProgram("tests/jobs", "SLUICE_TASK_QUEUE="+jobs, "TEST_JOBS_HEARTBEAT=2s")
+	// As often as our own activities that only wait. More would measure a
+	// thousand jobs' heartbeats rather than the requests.
+	s.LaunchProgram("tests/jobs", "SLUICE_TASK_QUEUE="+jobs, "TEST_JOBS_HEARTBEAT="+activities.WaitingHeartbeat.String())
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 

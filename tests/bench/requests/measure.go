@@ -128,7 +128,7 @@ func endsTask(e *historypb.HistoryEvent) bool {
 func thousand(ctx context.Context, s *harness.Stack, queue string, r *report) error {
 	const requests = 1000
 	kind := s.Name("kind")
-	document := json.RawMessage(fmt.Sprintf(`{"type":%q,"jobs":[{"id":"a","activity":"Test.Job","taskQueue":%q,"heartbeat":"30s","timeout":"1h","input":{"takes":"1h"}}]}`, kind, queue))
+	document := json.RawMessage(fmt.Sprintf(`{"type":%q,"jobs":[{"id":"a","activity":"Test.Job","taskQueue":%q,"heartbeat":"1m","timeout":"1h","input":{"takes":"1h","step":"1s"}}]}`, kind, queue))
 	slots, failed := make(chan struct{}, 32), make(chan error, requests)
 	var all sync.WaitGroup
 	for range requests {

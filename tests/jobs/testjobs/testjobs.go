@@ -33,6 +33,7 @@ const (
 // Input is what a job is to do, in this order.
 type Input struct {
 	Takes        duration.Duration `json:"takes,omitzero"`
+	Step         duration.Duration `json:"step,omitzero"`          // between two looks at whether to stop; 20 ms
 	Checkpoints  bool              `json:"checkpoints,omitempty"`  // heartbeats its step, goes on from it, and returns where it began
 	IgnoreCancel bool              `json:"ignoreCancel,omitempty"` // works on when asked to stop
 	Plain        bool              `json:"plain,omitempty"`        // ends with ctx.Err(), as a careless job does
@@ -98,14 +99,18 @@ func (j *Jobs) Run(ctx context.Context, in Input) (out json.RawMessage, err erro
 	return json.RawMessage("null"), nil
 }
 
-// step is how long a job works between two looks at whether it is to stop.
-const step = 20 * time.Millisecond
+// usualStep is how long a job works between two looks at whether it is to stop.
+const usualStep = 20 * time.Millisecond
 
 func work(ctx context.Context, in Input) (first int, err error) {
 	if in.Checkpoints {
 		if _, err := activities.Checkpoint(ctx, &first); err != nil {
 			return 0, err
 		}
+	}
+	step := in.Step.Std()
+	if step == 0 {
+		step = usualStep
 	}
 	steps := int(in.Takes.Std() / step)
 	for n := first; n < steps; n++ {
