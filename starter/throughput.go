@@ -117,6 +117,9 @@ func (t throughputSetCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if t.UnitsPerSecond == nil && t.Utilization == nil {
+		return usage("nothing to set: give --units-per-second, --utilization or both")
+	}
 	set := map[string]json.RawMessage{}
 	for name, value := range map[string]*float64{"unitsPerSecond": t.UnitsPerSecond, "utilization": t.Utilization} {
 		if value != nil {

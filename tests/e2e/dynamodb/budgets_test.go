@@ -109,7 +109,8 @@ func TestCaseD06FourWorkersShareOneBudget(t *testing.T) {
 	most := fastest(samples(), 10*time.Second)
 	c := s.Guard.Counters(t).Sum(harness.DynamoDB, "PutItem", name)
 	t.Logf("%d calls, %d throttled, %.1f units/s over %.1f s, at most %.2f over 10 s", c.Calls, c.Throttled, c.Consumed/took.Seconds(), took.Seconds(), most)
-	require.LessOrEqual(t, most, float64(writes), "never more than the table has, over any ten seconds")
+	// The share, and what workers may have saved up before the window: half a second of it.
+	require.LessOrEqual(t, most, 0.98*writes*(1+0.5/10)+0.1, "never more than the table has, over any ten seconds")
 	require.LessOrEqual(t, c.Throttled, 1+c.Calls/100, "and hardly ever throttled")
 	require.Less(t, took, time.Duration(workflows*each/writes)*4*time.Second, "but not much slower either")
 	s.Record("throughput/"+budget(s, name, "write"), "Throughput", "four-workers-one-killed")
