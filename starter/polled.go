@@ -13,8 +13,9 @@ import (
 const askAgain = 3 * time.Second
 
 // whilePolled does what a workflow has to answer, and gives up when no worker
-// polls the workflow's task queue: the server would wait for one for ever. queue is
-// where the workflow is started if it does not run yet.
+// polls the workflow's task queue: the server would wait for one for ever. It can't
+// take an update back, though, and may hold it until a worker comes. queue is where
+// the workflow is started if it does not run yet.
 func (a *app) whilePolled(workflowID, queue string, ask func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(a.ctx)
 	defer cancel(nil)
@@ -37,7 +38,7 @@ func (a *app) whilePolled(workflowID, queue string, ask func(context.Context) er
 		}
 		switch polled, err := activities.Polled(ctx, a.connected, queue); {
 		case err == nil && !polled:
-			cancel(failed("no worker polls queue %s, so nobody answers for %s; nothing was changed", queue, workflowID))
+			cancel(failed("no worker polls queue %s, so nobody answers for %s; what was asked for may still be done when one comes", queue, workflowID))
 		case !told:
 			a.note("waiting for a worker on queue %s to answer for %s", queue, workflowID)
 		}
