@@ -77,7 +77,8 @@ func (r *request) publish(ctx workflow.Context) {
 	workflow.SetCurrentDetails(ctx, r.details(ctx))
 }
 
-// Rows of the job table in the details: what runs, and what failed lately.
+// Rows of the job table in the details: what runs or was stopped, and what failed
+// lately.
 const (
 	detailsRunning = 10
 	detailsFailed  = 5
@@ -92,18 +93,22 @@ func (r *request) details(ctx workflow.Context) string {
 	if failed := r.chain.Count(jobchain.Fail); failed > 0 {
 		fmt.Fprintf(&b, ", %d failed", failed)
 	}
+	if stopped := r.chain.Count(jobchain.Stopped); stopped > 0 {
+		fmt.Fprintf(&b, ", %d stopped", stopped)
+	}
 	b.WriteString("\n\n")
 	r.detailsOfWait(&b, workflow.Now(ctx))
 	rows := r.tries[:min(len(r.tries), detailsRunning)]
+	stopped := r.chain.StoppedJobs(detailsRunning - len(rows))
 	failed := r.lastFailures()
-	if len(rows)+len(failed) == 0 {
+	if len(rows)+len(stopped)+len(failed) == 0 {
 		return b.String()
 	}
 	b.WriteString("| job | state | try | since | error |\n|---|---|---|---|---|\n")
 	for _, t := range rows {
 		r.detailsRow(&b, t.job)
 	}
-	for _, i := range failed {
+	for _, i := range append(stopped, failed...) {
 		r.detailsRow(&b, i)
 	}
 	if more := len(r.tries) - len(rows); more > 0 {

@@ -73,6 +73,17 @@ func (c *Chain) state(id string) State {
 	return c.jobs[c.byID[id]].state
 }
 
+// StoppedJobs are the first STOPPED jobs in the order of the list, so many at most.
+func (c *Chain) StoppedJobs(most int) (jobs []int) {
+	most = min(most, c.counts[Stopped])
+	for i := 0; len(jobs) < most; i++ {
+		if c.jobs[i].state == Stopped {
+			jobs = append(jobs, i)
+		}
+	}
+	return jobs
+}
+
 // Index is the job of this ID.
 func (c *Chain) Index(id string) (int, bool) {
 	c.state(c.doc.Jobs[0].ID)
