@@ -32,6 +32,9 @@ func (o *observer) act(ctx workflow.Context, result *QuiescenceResult) {
 				workflow.GetLogger(ctx).Error("A then entry failed.", "n", n, "error", done.Error)
 			}
 			o.acting--
+			if status, err := o.status(); err == nil {
+				workflow.SetCurrentDetails(ctx, o.details(status)) // no event
+			}
 		})
 	}
 }

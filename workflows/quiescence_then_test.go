@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	sdkpb "go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -55,6 +56,8 @@ func TestThen(t *testing.T) {
 	a.register(env)
 	signalAt(env, time.Second, `{"count":3}`)
 	r := quietRun(t, env, fmt.Sprintf(told, everyThen))
+	require.Contains(t, quietDetails(t, env), "- then[0]: done", "the end of an entry is shown")
+	require.NotContains(t, quietDetails(t, env), "under way")
 	require.Len(t, r.Then, 4)
 	for i, then := range r.Then {
 		require.Equal(t, ThenResult{N: i, Done: true, OK: true}, then)
@@ -68,6 +71,16 @@ func TestThen(t *testing.T) {
 	require.Equal(t, []string{`after {"x":1}`}, a.after)
 	require.Len(t, a.tidy, 1)
 	require.Contains(t, a.tidy[0], `"idempotencyKey":"`+id+`/1/2"`)
+}
+
+// quietDetails is what the Web UI shows.
+func quietDetails(t *testing.T, env *testsuite.TestWorkflowEnvironment) string {
+	t.Helper()
+	value, err := env.QueryWorkflow("__temporal_workflow_metadata")
+	require.NoError(t, err)
+	var metadata sdkpb.WorkflowMetadata
+	require.NoError(t, value.Get(&metadata))
+	return metadata.GetCurrentDetails()
 }
 
 func TestThenByReason(t *testing.T) {

@@ -221,7 +221,7 @@ func (t *task) outcome() activities.Outcome {
 	case t.why == endStopped && (!t.ended || t.workErr != nil || t.wasStopped()):
 		return exception(activities.ReasonWorkerShutdown)
 	case t.workErr != nil:
-		t.lastError = t.workErr.Error()
+		t.lastError = activities.Redact(plainError(t.workErr))
 		return outcomeOf(t.workErr)
 	case t.wasStopped():
 		t.lastError = "the request was stopped"

@@ -31,14 +31,14 @@ func (t *task) keepClaim(ctx workflow.Context) {
 		case temporal.IsCanceledError(err):
 			return
 		case activities.TypeOf(err) == activities.TypeConflict:
-			t.tell(endConflict, err.Error())
+			t.tell(endConflict, plainError(err))
 		default:
 			// The last repeat is given up when the next would come too late; the
 			// work has the rest of the time all the same.
 			if left := t.lease.StopAt().Sub(workflow.Now(ctx)); left > 0 && workflow.Sleep(ctx, left) != nil {
 				return
 			}
-			t.tell(endExpired, fmt.Sprintf("the claim could not be renewed until %s: %v", t.lease.StopAt().Format(time.RFC3339), err))
+			t.tell(endExpired, fmt.Sprintf("the claim could not be renewed until %s: %s", t.lease.StopAt().Format(time.RFC3339), plainError(err)))
 		}
 		t.show(ctx)
 	}
