@@ -95,12 +95,13 @@ func readAdd(raw json.RawMessage) ([]recordbatch.Buffered, error) {
 			faults.Add(recordPath(record, field), "%s", message)
 		})
 	}
-	limits := recordbatch.Limits{RecordBytes: maxBufferBytes}
 	onlySizes := len(faults) == 0
 	for i := range records {
-		if fault := limits.Check(&records[i]); fault != nil && !faults.Has(recordPath(i, "")) {
-			onlySizes = onlySizes && fault.Code == recordbatch.CodeRecordTooLarge
-			faults.Add(recordPath(i, ""), "%s", fault.Message)
+		for _, fault := range recordFaults(&records[i]) {
+			if path := recordPath(i, fault.field); !faults.Has(path) {
+				onlySizes = onlySizes && fault.Code == recordbatch.CodeRecordTooLarge
+				faults.Add(path, "%s", fault.Message)
+			}
 		}
 	}
 	switch err := faults.Err(); {
@@ -115,6 +116,28 @@ func readAdd(raw json.RawMessage) ([]recordbatch.Buffered, error) {
 		buffered[i] = records[i].Buffer()
 	}
 	return buffered, nil
+}
+
+// recordFault is what is wrong with a field of a record, or with the whole ("").
+type recordFault struct {
+	field string
+	recordbatch.Fault
+}
+
+// recordFaults tells all that is wrong with a record: of its size, its key and
+// its hash key.
+func recordFaults(r *recordbatch.Record) (all []recordFault) {
+	limits := recordbatch.Limits{RecordBytes: maxBufferBytes}
+	if fault := limits.Check(r); fault != nil && fault.Code == recordbatch.CodeRecordTooLarge {
+		all = append(all, recordFault{"", *fault})
+	}
+	if fault := limits.Check(&recordbatch.Record{Key: r.Key}); fault != nil && fault.Code == recordbatch.CodeBadKey {
+		all = append(all, recordFault{"PartitionKey", *fault})
+	}
+	if fault := limits.Check(&recordbatch.Record{Key: "k", HashKey: r.HashKey}); fault != nil {
+		all = append(all, recordFault{"ExplicitHashKey", *fault})
+	}
+	return all
 }
 
 func recordPath(record int, field string) string {

@@ -252,9 +252,9 @@ func TestProducerRefusesWhatItCannotTakeIn(t *testing.T) {
 		w.add(2)
 		w.add(11, refusal(activities.TypeTooLarge))
 		large := strings.Repeat("AAAA", 450_000)
-		w.update(UpdateAdd, `{"records":[{"Data":"`+large+`","PartitionKey":"k"},{"PartitionKey":"k"},{"Data":"eA==","PartitionKey":""},{"Data":"?","PartitionKey":"k","x":1}],"more":1}`, func(_ json.RawMessage, err error) {
+		w.update(UpdateAdd, `{"records":[{"Data":"`+large+`","PartitionKey":"k"},{"PartitionKey":"k"},{"Data":"eA==","PartitionKey":""},{"Data":"?","PartitionKey":"","ExplicitHashKey":"-1","x":1}],"more":1}`, func(_ json.RawMessage, err error) {
 			require.Equal(t, activities.TypeInvalidInput, activities.TypeOf(err))
-			for _, path := range []string{"records[0]", "records[1].Data", "records[2]", "records[3].Data", "records[3].x", "more"} {
+			for _, path := range []string{"records[0]", "records[1].Data", "records[2].PartitionKey", "records[3].Data", "records[3].x", "records[3].PartitionKey", "records[3].ExplicitHashKey", "more"} {
 				require.Contains(t, err.Error(), path)
 			}
 		})
