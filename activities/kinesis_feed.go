@@ -180,14 +180,14 @@ func (p *objectPut) clean() putState {
 func (p *objectPut) checkpoint(pin *putPin, reserved int64) putState {
 	state := p.call.state(reserved)
 	state.ETag, state.Coding, state.Offset = p.from.ETag, p.from.Coding, p.from.Offset
+	state.Size = p.input.Object.Size
 	if pin != nil {
-		state.ETag, state.Coding = pin.etag, pin.coding
+		state.ETag, state.Coding, state.Size = pin.etag, pin.coding, pin.size
 	}
 	if state.Next > p.from.Next {
 		state.Offset = p.ends[(state.Next-1)%int64(len(p.ends))]
 	}
 	state.Output.RecordCount = 0
-	state.Size = p.input.Object.Size
 	return state
 }
 

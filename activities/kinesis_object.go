@@ -116,7 +116,10 @@ type objectPut struct {
 }
 
 // putPin is what the first attempt finds out about the object.
-type putPin struct{ etag, coding string }
+type putPin struct {
+	etag, coding string
+	size         int64 // as stored; 0 where it isn't told
+}
 
 // begin takes up the checkpoint.
 func (p *objectPut) begin(ctx context.Context) error {
@@ -206,7 +209,7 @@ func (p *objectPut) open(ctx context.Context) error {
 		}
 	}
 	p.input.Object.ETag = object.ETag
-	p.coded.Store(&putPin{object.ETag, coding})
+	p.coded.Store(&putPin{object.ETag, coding, object.Size})
 	decoded, err := objectrecords.Decode(coding, text)
 	if err != nil {
 		_ = body.Close()

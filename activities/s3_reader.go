@@ -7,6 +7,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,7 +28,7 @@ const readTries = 5
 
 // OpenObject implements ObjectReader.
 func (s *S3) OpenObject(ctx context.Context, o Object, offset int64) (io.ReadCloser, Object, error) {
-	r := &objectBody{ctx: ctx, s: s, object: o, offset: offset}
+	r := &objectBody{ctx: ctx, s: s, object: o, offset: offset, length: -1}
 	for {
 		err := r.open()
 		if err == nil {
@@ -42,8 +44,9 @@ func (s *S3) OpenObject(ctx context.Context, o Object, offset int64) (io.ReadClo
 type objectBody struct {
 	ctx    context.Context
 	s      *S3
-	object Object
+	object Object // with the size that was found: a caller's may be wrong
 	offset int64
+	length int64 // of the whole object; -1 where it isn't told
 	body   io.ReadCloser
 	tries  int
 }
@@ -78,8 +81,8 @@ func (r *objectBody) open() error {
 	} else if r.object.ETag == "" {
 		r.object.ETag = found
 	}
-	if r.offset == 0 && r.object.Size == 0 {
-		r.object.Size = aws.ToInt64(output.ContentLength)
+	if length := wholeLength(output); length >= 0 {
+		r.object.Size, r.length = length, length
 	}
 	r.body = output.Body
 	if r.offset > 0 && output.ContentRange == nil {
@@ -121,8 +124,25 @@ func (r *objectBody) Read(p []byte) (int, error) {
 	}
 }
 
+// wholeLength is how long the object is of which an answer holds all or a part;
+// -1 is not known.
+func wholeLength(output *s3.GetObjectOutput) int64 {
+	if output.ContentRange == nil {
+		if output.ContentLength == nil {
+			return -1
+		}
+		return *output.ContentLength
+	}
+	_, total, _ := strings.Cut(*output.ContentRange, "/") // bytes 5-9/10
+	length, err := strconv.ParseInt(total, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return length
+}
+
 // complete says whether the end of the body is the object's.
-func (r *objectBody) complete() bool { return r.object.Size == 0 || r.offset >= r.object.Size }
+func (r *objectBody) complete() bool { return r.offset >= r.length }
 
 // again closes a broken body and waits a little before it is opened again, or
 // gives up.
