@@ -68,7 +68,9 @@ type unfinished struct {
 	lines []string
 }
 
-func (u *unfinished) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+func (u *unfinished) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
+}
 
 func (u *unfinished) Handle(_ context.Context, r slog.Record) error {
 	if strings.Contains(r.Message, "TMPRL1102") {

@@ -29,7 +29,9 @@ func TestResumerAsASchedule(t *testing.T) {
 	require.Contains(t, p.Starter("resumer", "status").Exits(t, 1).Stderr, "no schedule sluice-resumer")
 
 	require.Contains(t, p.Starter("resumer", "start", "--every", "1h", "--filter", filter).OK(t).Stdout, `"created": true`)
-	t.Cleanup(func() { _ = p.c.ScheduleClient().GetHandle(context.Background(), "sluice-resumer").Delete(context.Background()) })
+	t.Cleanup(func() {
+		_ = p.c.ScheduleClient().GetHandle(context.Background(), "sluice-resumer").Delete(context.Background())
+	})
 	again := p.Starter("resumer", "start", "--every", "1s", "--filter", filter).OK(t)
 	require.Contains(t, again.Stdout, `"created": false`)
 	require.Contains(t, again.Stderr, "was there already")

@@ -106,7 +106,9 @@ func suspendAll(b *bench, runs []client.WorkflowRun, ttl time.Duration) {
 	var all sync.WaitGroup
 	failures := make([]error, len(runs))
 	for i, run := range runs {
-		all.Go(func() { _, failures[i] = b.update(run, "suspend", fmt.Sprintf(`{"wait":"0s","grace":"0s","ttl":%q}`, ttl)) })
+		all.Go(func() {
+			_, failures[i] = b.update(run, "suspend", fmt.Sprintf(`{"wait":"0s","grace":"0s","ttl":%q}`, ttl))
+		})
 	}
 	all.Wait()
 	for _, err := range failures {
