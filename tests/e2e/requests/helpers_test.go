@@ -38,11 +38,11 @@ func visible(c client.Client, clause string, n int64) func(context.Context) erro
 func (b *bench) awaitCheckpoint(run client.WorkflowRun, activityID string) {
 	b.t.Helper()
 	harness.Await(b.t, "a checkpoint of "+activityID, func(ctx context.Context) error {
-		described, err := b.c.DescribeWorkflowExecution(ctx, run.GetID(), "")
+		described, err := b.c.DescribeWorkflow(ctx, run.GetID(), "")
 		if err != nil {
 			return err
 		}
-		for _, pending := range described.GetPendingActivities() {
+		for _, pending := range described.RawResponse.GetPendingActivities() {
 			if pending.GetActivityId() != activityID {
 				continue
 			}
