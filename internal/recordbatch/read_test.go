@@ -2,7 +2,6 @@ package recordbatch
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -138,7 +137,7 @@ func TestAnswersAreJudgedByTheirEntries(t *testing.T) {
 		for i := range request.Verdicts {
 			got[i] = request.Verdicts[i].Kind
 		}
-		require.Equal(t, judge(t, body, n), got, fmt.Sprintf("%s", body))
+		require.Equal(t, judge(t, body, n), got, string(body))
 	})
 }
 
