@@ -58,9 +58,12 @@ check: $(BIN)/staticcheck $(BIN)/workflowcheck ## Formatting, vet, staticcheck, 
 
 .PHONY: test
 test: tools build check ## Run every test, those against the dev stack included
-	go test $(TESTFLAGS) -race -timeout 10m ./internal/... ./activities/... ./workflows/... ./worker/... ./starter/...
-	cd devstack && go test $(TESTFLAGS) -timeout 10m ./... # -race would compile kumo's hundred services twice
-	go test $(TESTFLAGS) -p 1 -timeout 20m -count 1 ./tests/... # one dev stack at a time
+	@failed=0; \
+	run() { echo "$$*" >&2; "$$@" || failed=1; }; \
+	run go test $(TESTFLAGS) -race -timeout 10m ./internal/... ./activities/... ./workflows/... ./worker/... ./starter/...; \
+	(cd devstack && go test $(TESTFLAGS) -timeout 10m ./...) || failed=1; : "with -race kumo's hundred services would be compiled twice"; \
+	run go test $(TESTFLAGS) -p 1 -timeout 20m -count 1 ./tests/...; : "one dev stack at a time"; \
+	exit $$failed
 
 .PHONY: demo
 demo: tools build ## Run the main job on real data, from nothing to its end (KEEP=1 leaves it up)

@@ -166,9 +166,10 @@ const CodeThrottled = "ProvisionedThroughputExceededException"
 // CodeMoved is our code for an aggregate that met a resharding.
 const CodeMoved = "StreamResharded"
 
-// judgeShards makes each shard that refused something back off.
+// judgeShards makes each shard that refused something back off, unless the whole
+// stream does.
 func (q *Queue) judgeShards(r *Request, out Outcome, t int64) {
-	if out.Kind != Answered {
+	if out.Kind != Answered || onlyFaults(r.Verdicts) {
 		return
 	}
 	for i := range r.Verdicts {
