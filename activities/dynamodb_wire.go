@@ -96,7 +96,10 @@ func (w *wire) insert(stack *middleware.Stack) error {
 	}
 	_, err := stack.Deserialize.Swap("OperationDeserializer",
 		middleware.DeserializeMiddlewareFunc("OperationDeserializer", w.deserialize))
-	return err
+	if err != nil {
+		return err
+	}
+	return AddPlainBodies(stack)
 }
 
 func (w *wire) deserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (

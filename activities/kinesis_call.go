@@ -55,7 +55,10 @@ func (x *rawExchange) install(o *kinesis.Options) {
 		if err := stack.Serialize.Insert(serializeRaw{x}, "OperationSerializer", middleware.After); err != nil {
 			return err
 		}
-		return stack.Deserialize.Add(deserializeRaw{x}, middleware.After)
+		if err := stack.Deserialize.Add(deserializeRaw{x}, middleware.After); err != nil {
+			return err
+		}
+		return AddPlainBodies(stack)
 	})
 }
 

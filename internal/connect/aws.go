@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"sluice/activities"
 )
 
 // connectionsPerHost keeps enough connections for a worker's parallel calls to
@@ -31,6 +33,7 @@ func AWS(ctx context.Context) (aws.Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("AWS configuration: %w", err)
 	}
+	c.APIOptions = append(c.APIOptions, activities.AddPlainBodies)
 	return c, nil
 }
 

@@ -23,7 +23,8 @@ func TestCapacityHoldsThroughKills(t *testing.T) {
 		b.put(b.queue, message(fmt.Sprintf("%s-%d", b.queue, i), 0, nap{Sleep: "1s"}))
 	}
 	worker := b.StartWorker()
-	b.claim(map[string]any{"capacity": capacity})
+	// What a killed worker had received and not yet deleted comes again after this.
+	b.claim(map[string]any{"capacity": capacity, "visibilityTimeout": "20s"})
 	var most atomic.Int64
 	watched, stop := context.WithCancel(t.Context())
 	defer stop()
