@@ -69,6 +69,7 @@ func TestManyAtOnce(t *testing.T) {
 	all(jobchain.Running)
 	byTemporal("stop", `{"reason":"enough"}`, "")
 	all(jobchain.Stopped)
+	harness.Await(t, "none is visible as running", visible(p.c, query, 0))
 	require.Contains(t, p.Starter("request", "stop", "--query", query).OK(t).Stdout, `"done": []`)
 }
 
