@@ -53,8 +53,8 @@ func (r requestStopCmd) Run(a *app) error {
 }
 
 // manyParallel is how many requests are told something at once: enough to keep
-// a server busy, few enough not to meet its limits.
-const manyParallel = 64
+// a server busy; with more of them they get in each other's way.
+const manyParallel = 16
 
 // sendMany sends an update to one request, or to all running ones that the query
 // finds. Of many, none is waited for: suspend answers when it is accepted.

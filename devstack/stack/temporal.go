@@ -50,6 +50,10 @@ func startTemporal(ctx context.Context, cfg Config, binary string, wished []int)
 	return nil, err
 }
 
+// serverEnv trades memory, of which a dev server uses little, for the tenth of its
+// time that the garbage collector takes.
+var serverEnv = []string{"GOGC=400"}
+
 func tryTemporal(ctx context.Context, cfg Config, binary string, ports []int) (*part, error) {
 	address, ui := local(ports[0]), local(ports[1])
 	args := []string{"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(ports[0]),
@@ -70,7 +74,7 @@ func tryTemporal(ctx context.Context, cfg Config, binary string, ports []int) (*
 		args = append(args, "--db-filename", filepath.Join(cfg.Data, "temporal.db"),
 			"--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=off")
 	}
-	child, err := process.Start(process.Spec{Name: "temporal", Path: binary, Args: args, Log: logFile(cfg, "temporal")})
+	child, err := process.Start(process.Spec{Name: "temporal", Path: binary, Args: args, Env: serverEnv, Log: logFile(cfg, "temporal")})
 	if err != nil {
 		return nil, err
 	}

@@ -131,11 +131,13 @@ func thousand(ctx context.Context, s *harness.Stack, queue string, r *report) er
 	document := json.RawMessage(fmt.Sprintf(`{"type":%q,"jobs":[{"id":"a","activity":"Test.Job","taskQueue":%q,"heartbeat":"1m","timeout":"1h","input":{"takes":"1h","step":"1s"}}]}`, kind, queue))
 	slots, failed := make(chan struct{}, 32), make(chan error, requests)
 	var all sync.WaitGroup
-	for range requests {
+	ids := make([]string, requests)
+	for i := range ids {
+		ids[i] = "request/" + s.Name("r")
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			_, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "request/" + s.Name("r"), TaskQueue: s.TaskQueue}, workflows.TypeRequest, document)
+			_, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: ids[i], TaskQueue: s.TaskQueue}, workflows.TypeRequest, document)
 			failed <- err
 		})
 	}
@@ -162,6 +164,33 @@ func thousand(ctx context.Context, s *harness.Stack, queue string, r *report) er
 		}
 		if err := awaitCount(ctx, s, clause+`"`+step.to+`"`, requests); err != nil {
 			return err
+		}
+		if step.to == "SUSPENDED" {
+			if err := awaitStopped(ctx, s, ids); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// awaitStopped waits until no job of the requests runs any more: a suspended
+// request lets its jobs stop within their grace.
+func awaitStopped(ctx context.Context, s *harness.Stack, ids []string) error {
+	for _, id := range ids {
+		for {
+			described, err := s.Client.DescribeWorkflow(ctx, id, "")
+			if err != nil {
+				return err
+			}
+			if len(described.RawResponse.GetPendingActivities()) == 0 {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%s: %w", id, ctx.Err())
+			case <-time.After(200 * time.Millisecond):
+			}
 		}
 	}
 	return nil
