@@ -44,14 +44,19 @@ func TestRecordsAreReadAsTheStandardLibraryDoes(t *testing.T) {
 			require.NoError(t, err)
 		}
 		got := ReadRecords(raw, func(record int, field, message string) { t.Fatalf("%d %s: %s", record, field, message) })
-		require.Len(t, got, len(list))
-		for i := range list {
-			want := list[i].record()
-			require.Equal(t, want.Key, got[i].Key)
-			require.Equal(t, want.HashKey, got[i].HashKey)
-			require.Equal(t, string(want.Data), string(got[i].Data))
-		}
+		requireRecords(t, list, got)
 	})
+}
+
+// requireRecords compares what was read with AWS's list of the same records.
+func requireRecords(t require.TestingT, want []awsRecord, got []Record) {
+	require.Len(t, got, len(want))
+	for i := range want {
+		r := want[i].record()
+		require.Equal(t, r.Key, got[i].Key)
+		require.Equal(t, r.HashKey, got[i].HashKey)
+		require.Equal(t, string(r.Data), string(got[i].Data))
+	}
 }
 
 // FuzzReadRecords: no text panics, and what is read without a fault is what the
@@ -70,13 +75,7 @@ func FuzzReadRecords(f *testing.F) {
 		if faults > 0 || json.Unmarshal([]byte(text), &want) != nil {
 			return
 		}
-		require.Len(t, got, len(want))
-		for i := range want {
-			r := want[i].record()
-			require.Equal(t, r.Key, got[i].Key)
-			require.Equal(t, r.HashKey, got[i].HashKey)
-			require.Equal(t, string(r.Data), string(got[i].Data))
-		}
+		requireRecords(t, want, got)
 	})
 }
 
