@@ -5,13 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 
 	"sluice/internal/throughput"
 )
@@ -106,7 +104,7 @@ func (t *trail) clear(ctx context.Context) {
 // keepAlive is KeepAlive for calls that need a mark. The first heartbeat is the
 // mark itself.
 func (t *trail) keepAlive(ctx context.Context) (context.Context, func()) {
-	return keepBeating(ctx, WorkingHeartbeat, false, func() error {
+	return keepBeating(ctx, WorkingHeartbeat, nil, false, func() error {
 		if err := t.beat(ctx); endsAttempt(err) {
 			return err
 		}
@@ -118,13 +116,6 @@ func (t *trail) beat(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.marks.RecordActivityHeartbeat(ctx, t.token, t.now)
-}
-
-// endsAttempt reports that the server's answer to a heartbeat ends the attempt; any
-// other error is the network's.
-func endsAttempt(err error) bool {
-	var canceled *temporal.CanceledError
-	return errors.As(err, &canceled) || errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset)
 }
 
 // doubt is the failure of an attempt that finds an earlier one's mark. A

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 )
@@ -27,7 +28,7 @@ var errWorkerStopping = errors.New("worker stopping")
 // tells which. checkpoint is called from another goroutine; with nil the
 // heartbeats have no details.
 func KeepAlive(ctx context.Context, every time.Duration, checkpoint func() any) (context.Context, func()) {
-	return keepBeating(ctx, every, true, func() error {
+	return keepBeating(ctx, every, nil, true, func() error {
 		if checkpoint == nil {
 			activity.RecordHeartbeat(ctx)
 			return nil
@@ -37,25 +38,29 @@ func KeepAlive(ctx context.Context, every time.Duration, checkpoint func() any) 
 	})
 }
 
-// keepBeating calls beat every interval, and first of all where atOnce says so,
-// until the returned function is called. The context it returns ends with ctx,
-// with an error of beat, and when the worker begins to stop, and has that as its
-// cause.
-func keepBeating(ctx context.Context, every time.Duration, atOnce bool, beat func() error) (context.Context, func()) {
+// keepBeating calls beat an interval after the last time, whenever prompt says so,
+// and first of all where atOnce does, until the returned function is called. The
+// context it returns ends with ctx, with an error of beat, and when the worker
+// begins to stop, and has that as its cause.
+func keepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{}, atOnce bool, beat func() error) (context.Context, func()) {
 	alive, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	var beating sync.WaitGroup
 	beating.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
+		next := time.NewTimer(betweenBeats(every))
+		defer next.Stop()
 		var err error
 		if atOnce {
 			err = beat()
 		}
 		for err == nil {
 			select {
-			case <-tick.C:
+			case <-next.C:
 				err = beat()
+				next.Reset(betweenBeats(every))
+			case <-prompt:
+				err = beat()
+				next.Reset(betweenBeats(every))
 			case <-activity.GetWorkerStopChannel(ctx):
 				err = errWorkerStopping
 			case <-ctx.Done():
@@ -71,6 +76,14 @@ func keepBeating(ctx context.Context, every time.Duration, atOnce bool, beat fun
 		beating.Wait()
 		cancel(nil)
 	})
+}
+
+// endsAttempt reports that the server's answer to a heartbeat of the client ends the
+// attempt: it is to stop, or is none any more. Any other error is the network's.
+func endsAttempt(err error) bool {
+	var canceled *temporal.CanceledError
+	var gone *serviceerror.NotFound
+	return errors.As(err, &canceled) || errors.As(err, &gone) || errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset)
 }
 
 // Interrupted tells why a context of KeepAlive ended, as the error with which

@@ -25,6 +25,12 @@ type DynamoDBCaller interface {
 // defaultPriority leaves the place in the queue for capacity to DynamoDB.Call.
 const defaultPriority = 0
 
+// ItemReader reads an item consistently, nil where there is none. key is as DynamoDB
+// has it, and so is the item (DynamoDB.Call).
+type ItemReader interface {
+	Item(ctx context.Context, table string, key json.RawMessage) (json.RawMessage, error)
+}
+
 // ObjectLister is the one method that the s3 source needs of S3.
 type ObjectLister interface {
 	ListObjectsV2(context.Context, *s3.ListObjectsV2Input, ...func(*s3.Options)) (*s3.ListObjectsV2Output, error)
@@ -37,7 +43,7 @@ type QueueMeter interface {
 
 // Quiescence polls a target until it falls quiet.
 type Quiescence struct {
-	DynamoDB DynamoDBCaller
+	Items    ItemReader // within the worker's share of the table's capacity
 	S3       ObjectLister
 	SQS      QueueMeter
 	Temporal client.Client // runs the polls of the activity source
@@ -80,7 +86,7 @@ type WatchBeat struct {
 // back as the detail of the CanceledError. A failed poll fails nothing. A repeat
 // reads again and changes nothing.
 func (q *Quiescence) Watch(ctx context.Context, in WatchInput) (WatchReport, error) {
-	w := &watcher{rule: in.Rule, state: in.State, lateUntil: in.LateUntil}
+	w := &watcher{align: onPulse, rule: in.Rule, state: in.State, lateUntil: in.LateUntil}
 	if _, err := Checkpoint(ctx, &w.state); err != nil {
 		return WatchReport{}, Invalid(WatchQuiescence, err)
 	}
@@ -89,16 +95,33 @@ func (q *Quiescence) Watch(ctx context.Context, in WatchInput) (WatchReport, err
 		return WatchReport{}, err
 	}
 	w.source = source
-	w.beat = func() { activity.RecordHeartbeat(ctx, w.snapshot()) }
+	polled := make(chan struct{}, 1)
+	w.beat = func() { prompt(polled) }
 	w.metrics = activity.GetMetricsHandler(ctx)
 	w.publish()
-	alive, stop := KeepAlive(ctx, BeatEvery(in.Rule), func() any { return w.snapshot() })
+	// The client's heartbeat: the activity's own keeps a goroutine and a timer, which
+	// wake the worker once more for each.
+	token := activity.GetInfo(ctx).TaskToken
+	alive, stop := keepBeating(ctx, BeatEvery(in.Rule), polled, true, func() error {
+		if err := q.Temporal.RecordActivityHeartbeat(ctx, token, w.snapshot()); endsAttempt(err) {
+			return err
+		}
+		return nil
+	})
 	defer stop()
 	report, err := w.run(alive)
 	if interrupted := Interrupted(alive, WatchQuiescence, w.snapshot()); err != nil && interrupted != nil {
 		return WatchReport{}, interrupted
 	}
 	return report, err
+}
+
+// prompt asks for what the other end does anyway: one request that waits is enough.
+func prompt(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // BeatEvery is the heartbeat interval of Watch: a watch that polls often hears of a

@@ -40,16 +40,13 @@ func (s *DynamoDBSource) check(faults *document.Faults, path string) {
 func (s *DynamoDBSource) target() string { return s.Table }
 
 func (s *DynamoDBSource) open(_ context.Context, q *Quiescence, _ quiescence.State) (pollSource, error) {
-	body, err := json.Marshal(map[string]any{"TableName": s.Table, "Key": s.Key, "ConsistentRead": true})
-	if err != nil {
-		return nil, Invalid(WatchQuiescence, err)
-	}
-	return &itemPoll{call: q.DynamoDB, body: body, attribute: s.Attribute}, nil
+	return &itemPoll{items: q.Items, table: s.Table, key: s.Key, attribute: s.Attribute}, nil
 }
 
 type itemPoll struct {
-	call      DynamoDBCaller
-	body      json.RawMessage
+	items     ItemReader
+	table     string
+	key       json.RawMessage
 	attribute string
 }
 
@@ -58,22 +55,18 @@ type itemPoll struct {
 func (p *itemPoll) poll(ctx context.Context, _ func()) (quiescence.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	raw, err := p.call.Call(ctx, "GetItem", p.body, defaultPriority)
+	item, err := p.items.Item(ctx, p.table, p.key)
 	if err != nil {
 		return quiescence.Reading{}, err
 	}
-	var answer struct{ Item json.RawMessage }
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return quiescence.Reading{}, fmt.Errorf("GetItem answered no JSON: %w", err)
-	}
-	if len(answer.Item) == 0 || string(answer.Item) == "null" {
+	if item == nil {
 		return quiescence.Reading{}, nil
 	}
-	count, err := numberIn(answer.Item, p.attribute)
+	count, err := numberIn(item, p.attribute)
 	if err != nil {
 		return quiescence.Reading{}, err
 	}
-	text, err := canonical(answer.Item)
+	text, err := canonical(item)
 	if err != nil {
 		return quiescence.Reading{}, err
 	}

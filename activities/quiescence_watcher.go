@@ -32,6 +32,7 @@ type watcher struct {
 	rule      quiescence.Rule
 	state     quiescence.State
 	lateUntil time.Time
+	align     func(wait time.Duration) time.Duration // lengthens a wait to end with others
 	beat      func()
 	metrics   client.MetricsHandler
 	published atomic.Pointer[WatchBeat]
@@ -44,7 +45,7 @@ func (w *watcher) run(ctx context.Context) (WatchReport, error) {
 			return report, nil
 		}
 		if wait := w.wake().Sub(now); wait > 0 {
-			if err := sleep(ctx, wait); err != nil {
+			if err := sleep(ctx, w.align(wait)); err != nil {
 				return WatchReport{}, err
 			}
 			continue
@@ -53,7 +54,10 @@ func (w *watcher) run(ctx context.Context) (WatchReport, error) {
 			return WatchReport{}, err
 		}
 		w.publish()
-		w.beat()
+		// News is told at once, that there is none with the next heartbeat.
+		if w.state.Repeats == 0 || w.state.InARow > 0 {
+			w.beat()
+		}
 		if report, ok := w.found(time.Now().UTC()); ok {
 			return report, nil
 		}

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -33,7 +34,10 @@ func ruleOf(base time.Duration, repeats int) quiescence.Rule {
 }
 
 func watching(rule quiescence.Rule, source pollSource) *watcher {
-	w := &watcher{source: source, rule: rule, beat: func() {}, metrics: client.MetricsNopHandler}
+	w := &watcher{
+		source: source, rule: rule, beat: func() {}, metrics: client.MetricsNopHandler,
+		align: func(wait time.Duration) time.Duration { return wait },
+	}
 	w.publish()
 	return w
 }
@@ -146,14 +150,36 @@ func TestWatchTakesAHangingServiceForAFailedPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rule := ruleOf(10*time.Second, 2)
 		rule.Deadline = time.Now().Add(2 * time.Minute)
-		w := watching(rule, &itemPoll{call: caller(func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		w := watching(rule, &itemPoll{items: NewGatheredReads(caller(func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}), body: json.RawMessage(`{}`), attribute: "num_records"})
+		})), key: json.RawMessage(`{"id":{"S":"b"}}`), attribute: "num_records"})
 		report, _ := untilReason(t, w)
 		require.Equal(t, quiescence.ReasonDeadline, report.Reason)
 		require.Zero(t, report.State.Polls)
 		require.EqualValues(t, 3, report.State.FailedPolls)
+	})
+}
+
+func TestWatchTellsNewsAtOnceAndSilenceWithTheNextHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := []string{`{}`, `{"Item":{"num_records":{"N":"1"}}}`, `{"Item":{"num_records":{"N":"1"}}}`, "", `{"Item":{"num_records":{"N":"1"}}}`, `{"Item":{"num_records":{"N":"2"}}}`}
+		polls := 0
+		w := watching(ruleOf(10*time.Second, len(answers)), &itemPoll{attribute: "num_records", key: json.RawMessage(`{"id":{"S":"b"}}`), items: NewGatheredReads(
+			caller(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+				polls++
+				if answers[polls-1] == "" {
+					return nil, errors.New("connection reset")
+				}
+				return json.RawMessage(answers[polls-1]), nil
+			}))})
+		var told []int
+		w.beat = func() { told = append(told, polls) }
+		for polls < len(answers) {
+			_, err := w.run(t.Context())
+			require.NoError(t, err)
+		}
+		require.Equal(t, []int{1, 2, 4, 6}, told, "the first look, a change, a failure, a change")
 	})
 }
 

@@ -26,25 +26,27 @@ const (
 	mostWindows = 6
 )
 
-// observers measures the processor time of a worker that watches a thousand items
-// by the default rule, none of which changes and none of which may fall quiet.
+// observers measures the processor time of a worker that watches a thousand items,
+// each with a watch of its own and by the default rule, none of which changes and
+// none of which may fall quiet.
 func observers(ctx context.Context, s *harness.Stack, pid int, out io.Writer) error {
 	table, err := makeTable(ctx, s)
 	if err != nil {
 		return err
 	}
-	_, err = s.DynamoDB.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
-		"id": &types.AttributeValueMemberS{Value: "landing"}, "num_records": &types.AttributeValueMemberN{Value: "1"},
-	}})
-	if err != nil {
-		return err
-	}
-	input := json.RawMessage(fmt.Sprintf(`{"source":{"dynamodb":{"table":%q,"key":{"id":{"S":"landing"}}}},"minRecords":2}`, table))
 	var group errgroup.Group
 	group.SetLimit(16)
-	for range watchers {
+	for i := range watchers {
+		id := fmt.Sprintf("landing-%d", i)
+		input := json.RawMessage(fmt.Sprintf(`{"source":{"dynamodb":{"table":%q,"key":{"id":{"S":%q}}}},"minRecords":2}`, table, id))
 		group.Go(func() error {
-			_, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: s.Name("observer"), TaskQueue: s.TaskQueue}, "Quiescence", input)
+			_, err := s.DynamoDB.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
+				"id": &types.AttributeValueMemberS{Value: id}, "num_records": &types.AttributeValueMemberN{Value: "1"},
+			}})
+			if err != nil {
+				return err
+			}
+			_, err = s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: s.Name("observer"), TaskQueue: s.TaskQueue}, "Quiescence", input)
 			return err
 		})
 	}

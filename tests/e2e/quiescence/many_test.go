@@ -1,0 +1,105 @@
+package quiescence_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"sluice/tests/harness"
+)
+
+// polls is how often a worker has polled, whatever the target.
+func polls(t *testing.T, w *harness.Worker) (sum float64) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Metrics+"/metrics", nil)
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		if name, value, ok := strings.Cut(lines.Text(), "} "); ok && strings.HasPrefix(name, "sluice_quiescence_polls") {
+			n, err := strconv.ParseFloat(value, 64)
+			require.NoError(t, err)
+			sum += n
+		}
+	}
+	require.NoError(t, lines.Err())
+	return sum
+}
+
+// Watches of one table that poll far apart poll together, and each sees its own
+// item: one that changes, ones that do not, one that is not there, one whose key is
+// none of the table's.
+func TestManyWatchesOfOneTable(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	s.StartWorker()
+	counts := table(t, s)
+	set := func(id string, count int) {
+		_, err := s.DynamoDB.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &counts, Item: map[string]types.AttributeValue{
+			"id": &types.AttributeValueMemberS{Value: id}, "num_records": &types.AttributeValueMemberN{Value: strconv.Itoa(count)},
+		}})
+		require.NoError(t, err)
+	}
+	document := `{"source":{"dynamodb":{"table":%q,"key":%s}},"repeats":1,"minRecords":0,"delay":{"base":"20s"}}`
+	begin := func(key string) client.WorkflowRun {
+		return watch(t, s, s.Name("many"), fmt.Sprintf(document, counts, key))
+	}
+	const still = 8
+	var same []client.WorkflowRun
+	for i := range still {
+		set(fmt.Sprint(i), 100+i)
+		same = append(same, begin(fmt.Sprintf(`{"id":{"S":"%d"}}`, i)))
+	}
+	set("moves", 1)
+	moves, absent, wrong := begin(`{"id":{"S":"moves"}}`), begin(`{"id":{"S":"absent"}}`), begin(`{"id":{"N":"1"}}`)
+	awaitLive(t, s, moves.GetID(), "has polled", func(st status) bool { return st.Polls == 1 })
+	set("moves", 2)
+
+	for i, run := range same {
+		r := resultOf(t, run)
+		require.Equal(t, "quiet", r.Reason)
+		require.EqualValues(t, 100+i, r.Count)
+		require.EqualValues(t, 2, r.Polls)
+		require.Zero(t, r.FailedPolls)
+	}
+	r := resultOf(t, moves)
+	require.EqualValues(t, 2, r.Count)
+	require.EqualValues(t, 3, r.Polls, "the change that the second saw, and one without")
+	require.Zero(t, resultOf(t, absent).Count)
+	st := awaitLive(t, s, wrong.GetID(), "fails for itself", func(st status) bool { return st.FailedPolls > 0 })
+	require.Zero(t, st.Polls)
+	require.Contains(t, st.LastError, "InvalidInput")
+}
+
+// What was terminated asks for nothing any more: the next heartbeat tells.
+func TestTerminatedWatchPollsNoMore(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	worker := s.StartWorker()
+	counts := table(t, s)
+	setCount(t, s, counts, 3)
+	id := s.Name("terminated")
+	watch(t, s, id, `{`+counterSource(counts)+`,"repeats":1000,"delay":{"base":"300ms"}}`)
+	awaitLive(t, s, id, "has polled a few times", func(st status) bool { return st.Repeats >= 3 })
+	s.Temporal("workflow", "terminate", "--workflow-id", id).OK(t)
+	last, since := polls(t, worker), time.Now()
+	require.Eventually(t, func() bool {
+		now := polls(t, worker)
+		if now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > 2*time.Second
+	}, 30*time.Second, 100*time.Millisecond, "it goes on polling")
+	require.True(t, worker.Running())
+}
