@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"time"
@@ -39,18 +40,19 @@ func (a *app) update(workflowID, name string, input json.RawMessage) (json.RawMe
 	}
 }
 
-func (a *app) updateOnce(c client.Client, workflowID, name string, input json.RawMessage) (json.RawMessage, error) {
-	handle, err := c.UpdateWorkflow(a.ctx, client.UpdateWorkflowOptions{
-		WorkflowID:   workflowID,
-		UpdateName:   name,
-		Args:         []any{input},
-		WaitForStage: client.WorkflowUpdateStageCompleted,
+func (a *app) updateOnce(c client.Client, workflowID, name string, input json.RawMessage) (answer json.RawMessage, err error) {
+	err = a.whilePolled(workflowID, a.cli.TaskQueue, func(ctx context.Context) error {
+		handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			WorkflowID:   workflowID,
+			UpdateName:   name,
+			Args:         []any{input},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err != nil {
+			return err
+		}
+		return handle.Get(ctx, &answer)
 	})
-	if err != nil {
-		return nil, err
-	}
-	var answer json.RawMessage
-	err = handle.Get(a.ctx, &answer)
 	return answer, err
 }
 

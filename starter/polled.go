@@ -12,6 +12,11 @@ import (
 // is there to give it.
 const askAgain = 3 * time.Second
 
+// unpolled is the failure of a command whose workflow has no worker.
+type unpolled struct{ error }
+
+func (u unpolled) Unwrap() error { return u.error }
+
 // whilePolled does what a workflow has to answer, and gives up when no worker
 // polls the workflow's task queue: the server would wait for one for ever. It can't
 // take an update back, though, and may hold it until a worker comes. queue is where
@@ -26,7 +31,7 @@ func (a *app) whilePolled(workflowID, queue string, ask func(context.Context) er
 	for told := false; ; told = true {
 		select {
 		case err := <-answered:
-			var given exit
+			var given unpolled
 			if err != nil && errors.As(context.Cause(ctx), &given) {
 				return given
 			}
@@ -38,7 +43,7 @@ func (a *app) whilePolled(workflowID, queue string, ask func(context.Context) er
 		}
 		switch polled, err := activities.Polled(ctx, a.connected, queue); {
 		case err == nil && !polled:
-			cancel(failed("no worker polls queue %s, so nobody answers for %s; what was asked for may still be done when one comes", queue, workflowID))
+			cancel(unpolled{failed("no worker polls queue %s, so nobody answers for %s; what was asked for may still be done when one comes", queue, workflowID)})
 		case !told:
 			a.note("waiting for a worker on queue %s to answer for %s", queue, workflowID)
 		}

@@ -208,7 +208,8 @@ func (r requestUnclaimCmd) Run(a *app) error {
 func (a *app) updateRequest(id, name string, input json.RawMessage) (json.RawMessage, error) {
 	answer, err := a.update(id, name, input)
 	var ended exit
-	if err == nil || !errors.As(err, &ended) {
+	var nobody unpolled
+	if err == nil || errors.As(err, &nobody) || !errors.As(err, &ended) {
 		return answer, err
 	}
 	raw, queryErr := a.connected.QueryWorkflow(a.ctx, id, "", workflows.QueryStatus, map[string]int{"limit": 0})
