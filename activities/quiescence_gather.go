@@ -39,6 +39,7 @@ func NewGatheredReads(call DynamoDBCaller) *GatheredReads {
 
 // gathering is one call in the making, then its answer.
 type gathering struct {
+	name    string // in open
 	table   string
 	names   []string                   // of the key's attributes
 	keys    map[string]json.RawMessage // by throughput.Key
@@ -94,25 +95,23 @@ func (g *GatheredReads) join(ctx context.Context, table string, names []string, 
 	joined := g.open[name]
 	if joined == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pollTimeout)
-		joined = &gathering{table: table, names: names, keys: map[string]json.RawMessage{}, cancel: cancel, done: make(chan struct{})}
+		joined = &gathering{name: name, table: table, names: names, keys: map[string]json.RawMessage{}, cancel: cancel, done: make(chan struct{})}
 		g.open[name] = joined
-		time.AfterFunc(gatherFor, func() { g.finish(ctx, name, joined) })
+		time.AfterFunc(gatherFor, func() { g.finish(ctx, joined) })
 	}
 	joined.waiting++
 	joined.keys[id] = key
 	if len(joined.keys) == mostReads {
-		delete(g.open, name) // the next one begins another
+		g.shut(joined)
 	}
 	return joined
 }
 
 // finish makes the call. It goes on as long as anyone waits for it, whoever began
 // it.
-func (g *GatheredReads) finish(ctx context.Context, name string, joined *gathering) {
+func (g *GatheredReads) finish(ctx context.Context, joined *gathering) {
 	g.mu.Lock()
-	if g.open[name] == joined {
-		delete(g.open, name)
-	}
+	g.shut(joined)
 	g.mu.Unlock()
 	joined.items, joined.err = g.read(ctx, joined)
 	if len(joined.keys) > 1 && TypeOf(joined.err) == TypeAccessDenied {
@@ -129,6 +128,14 @@ func (g *GatheredReads) leave(joined *gathering) {
 	defer g.mu.Unlock()
 	if joined.waiting--; joined.waiting == 0 {
 		joined.cancel()
+		g.shut(joined)
+	}
+}
+
+// shut lets nobody join any more; the next one begins another.
+func (g *GatheredReads) shut(joined *gathering) {
+	if g.open[joined.name] == joined {
+		delete(g.open, joined.name)
 	}
 }
 

@@ -23,9 +23,12 @@ type itemTable struct {
 	fail  func(operation string) error
 }
 
-func (table *itemTable) Call(_ context.Context, operation string, body json.RawMessage, _ int) (json.RawMessage, error) {
+func (table *itemTable) Call(ctx context.Context, operation string, body json.RawMessage, _ int) (json.RawMessage, error) {
 	table.mu.Lock()
 	defer table.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	table.calls = append(table.calls, operation)
 	if table.fail != nil {
 		if err := table.fail(operation); err != nil {
@@ -178,6 +181,20 @@ func TestGatheredReadsGoOnWhileAnyoneWaits(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		synctest.Wait()
 		require.ErrorIs(t, ended, context.Canceled, "nobody waits any more")
+	})
+}
+
+// One that left before the call was made takes nobody with it.
+func TestGatheredReadsBeginAnewAfterAllHaveLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGatheredReads(&itemTable{})
+		left, leave := context.WithCancel(t.Context())
+		leave()
+		_, err := g.Item(left, "counts", json.RawMessage(`{"id":{"N":"4"}}`))
+		require.ErrorIs(t, err, context.Canceled)
+		items, errs := readAll(t, g, "counts", "4")
+		require.Equal(t, []error{nil}, errs)
+		require.NotEmpty(t, items[0])
 	})
 }
 
