@@ -82,7 +82,7 @@ bench-quiescence: tools build ## Compare the rule of quiescence with the origina
 	@go run ./tests/bench/quiescence
 
 .PHONY: soak-quiescence
-soak-quiescence: tools build ## Watch 100,000 objects on the emulator; 10 minutes, far more on a busy machine
+soak-quiescence: tools build ## Watch 100,000 objects on the emulator; 2 minutes, far more on a busy machine
 	SLUICE_LARGE=1 go test -run TestHundredThousandObjects -v -count 1 -timeout 60m ./tests/e2e/quiescence
 
 .PHONY: bench-dynamodb
