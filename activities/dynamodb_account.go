@@ -177,8 +177,5 @@ func (a *account) slowDown(now time.Time, calls int) {
 		a.cut = now
 		a.budget.SetRate(now, max(rate*9/10, a.share/4, 1))
 	}
-	select {
-	case a.kick <- struct{}{}:
-	default:
-	}
+	nudge(a.kick)
 }

@@ -78,6 +78,15 @@ func keepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{
 	})
 }
 
+// goesOn is the answer to a heartbeat of the client as keepBeating wants it: nil
+// unless it ends the attempt.
+func goesOn(err error) error {
+	if endsAttempt(err) {
+		return err
+	}
+	return nil
+}
+
 // endsAttempt reports that the server's answer to a heartbeat of the client ends the
 // attempt: it is to stop, or is none any more. Any other error is the network's.
 func endsAttempt(err error) bool {

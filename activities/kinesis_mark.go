@@ -114,10 +114,7 @@ func (m *marker) may(ctx context.Context, n int64) error {
 
 // soon asks for a mark ahead of time.
 func (m *marker) soon() {
-	select {
-	case m.kick <- struct{}{}:
-	default:
-	}
+	nudge(m.kick)
 }
 
 // nearly says that record n is in the last half of what the mark admits.

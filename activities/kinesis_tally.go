@@ -89,10 +89,7 @@ func (c *putCall) ended(r *recordbatch.Request, from, to int, outcome recordbatc
 
 // tell wakes the one who waits for the call's records, now or next.
 func (c *putCall) tell() {
-	select {
-	case c.news <- struct{}{}:
-	default:
-	}
+	nudge(c.news)
 }
 
 // addShard counts stored records by shard: by its position while the map stays,

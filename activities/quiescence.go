@@ -96,17 +96,14 @@ func (q *Quiescence) Watch(ctx context.Context, in WatchInput) (WatchReport, err
 	}
 	w.source = source
 	polled := make(chan struct{}, 1)
-	w.beat = func() { prompt(polled) }
+	w.beat = func() { nudge(polled) }
 	w.metrics = activity.GetMetricsHandler(ctx)
 	w.publish()
 	// The client's heartbeat: the activity's own keeps a goroutine and a timer, which
 	// wake the worker once more for each.
 	token := activity.GetInfo(ctx).TaskToken
 	alive, stop := keepBeating(ctx, BeatEvery(in.Rule), polled, true, func() error {
-		if err := q.Temporal.RecordActivityHeartbeat(ctx, token, w.snapshot()); endsAttempt(err) {
-			return err
-		}
-		return nil
+		return goesOn(q.Temporal.RecordActivityHeartbeat(ctx, token, w.snapshot()))
 	})
 	defer stop()
 	report, err := w.run(alive)
@@ -114,14 +111,6 @@ func (q *Quiescence) Watch(ctx context.Context, in WatchInput) (WatchReport, err
 		return WatchReport{}, interrupted
 	}
 	return report, err
-}
-
-// prompt asks for what the other end does anyway: one request that waits is enough.
-func prompt(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 // BeatEvery is the heartbeat interval of Watch: a watch that polls often hears of a
