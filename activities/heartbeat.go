@@ -38,8 +38,8 @@ func KeepAlive(ctx context.Context, every time.Duration, checkpoint func() any) 
 	})
 }
 
-// keepBeating calls beat an interval after the last time, whenever prompt says so,
-// and first of all where atOnce does, until the returned function is called. The
+// keepBeating calls beat an interval after it was called last, whenever prompt says
+// so, and first of all where atOnce does, until the returned function is called. The
 // context it returns ends with ctx, with an error of beat, and when the worker
 // begins to stop, and has that as its cause.
 func keepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{}, atOnce bool, beat func() error) (context.Context, func()) {
@@ -56,17 +56,19 @@ func keepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{
 		for err == nil {
 			select {
 			case <-next.C:
-				err = beat()
-				next.Reset(betweenBeats(every))
 			case <-prompt:
-				err = beat()
-				next.Reset(betweenBeats(every))
 			case <-activity.GetWorkerStopChannel(ctx):
 				err = errWorkerStopping
 			case <-ctx.Done():
 				err = context.Cause(ctx)
 			case <-done:
 				return
+			}
+			if err == nil {
+				// From the beginning of a heartbeat to that of the next, however
+				// long the server takes to answer.
+				next.Reset(betweenBeats(every))
+				err = beat()
 			}
 		}
 		cancel(err)
