@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +21,21 @@ type Worker struct {
 	*Process
 	// Metrics is the base URL of /metrics, /healthz and /readyz.
 	Metrics string
+}
+
+// Scrape reads the worker's metrics, in Prometheus' text form.
+func (w *Worker) Scrape(ctx context.Context) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.Metrics+"/metrics", nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return string(text), err
 }
 
 // StartWorker starts a worker on the test's task queue, with more environment

@@ -3,8 +3,6 @@ package claiming_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,13 +85,10 @@ func TestStarterClaims(t *testing.T) {
 
 func requireMetrics(t *testing.T, w *harness.Worker, names ...string) {
 	t.Helper()
-	response, err := http.Get(w.Metrics + "/metrics")
-	require.NoError(t, err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
+	text, err := w.Scrape(t.Context())
 	require.NoError(t, err)
 	for _, name := range names {
-		require.Contains(t, string(text), name)
+		require.Contains(t, text, name)
 	}
 }
 

@@ -1,10 +1,8 @@
 package dynamodb_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,24 +14,20 @@ import (
 
 // metrics reads a worker's metrics of a table and direction, by name.
 func metrics(ctx context.Context, w *harness.Worker, table, direction string) (map[string]float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.Metrics+"/metrics", nil)
+	text, err := w.Scrape(ctx)
 	if err != nil {
 		return nil, err
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
 	values := map[string]float64{}
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		name, rest, ok := strings.Cut(lines.Text(), "{")
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		name, rest, ok := strings.Cut(line, "{")
 		labels, value, closed := strings.Cut(rest, "} ")
 		if !ok || !closed || !strings.Contains(labels, `table="`+table+`"`) || !strings.Contains(labels, `direction="`+direction+`"`) {
 			continue
 		}
 		if values[name], err = strconv.ParseFloat(value, 64); err != nil {
-			return nil, fmt.Errorf("%s: %w", lines.Text(), err)
+			return nil, fmt.Errorf("%s: %w", line, err)
 		}
 	}
 	return values, nil

@@ -1,16 +1,12 @@
 package quiescence_test
 
 import (
-	"bufio"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
@@ -20,20 +16,15 @@ import (
 // polls is how often a worker has polled, whatever the target.
 func polls(t *testing.T, w *harness.Worker) (sum float64) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Metrics+"/metrics", nil)
+	text, err := w.Scrape(t.Context())
 	require.NoError(t, err)
-	answer, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer func() { _ = answer.Body.Close() }()
-	lines := bufio.NewScanner(answer.Body)
-	for lines.Scan() {
-		if name, value, ok := strings.Cut(lines.Text(), "} "); ok && strings.HasPrefix(name, "sluice_quiescence_polls") {
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && strings.HasPrefix(name, "sluice_quiescence_polls") {
 			n, err := strconv.ParseFloat(value, 64)
 			require.NoError(t, err)
 			sum += n
 		}
 	}
-	require.NoError(t, lines.Err())
 	return sum
 }
 
@@ -45,12 +36,6 @@ func TestManyWatchesOfOneTable(t *testing.T) {
 	s := harness.Start(t)
 	s.StartWorker()
 	counts := table(t, s)
-	set := func(id string, count int) {
-		_, err := s.DynamoDB.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &counts, Item: map[string]types.AttributeValue{
-			"id": &types.AttributeValueMemberS{Value: id}, "num_records": &types.AttributeValueMemberN{Value: strconv.Itoa(count)},
-		}})
-		require.NoError(t, err)
-	}
 	document := `{"source":{"dynamodb":{"table":%q,"key":%s}},"repeats":1,"minRecords":0,"delay":{"base":"20s"}}`
 	begin := func(key string) client.WorkflowRun {
 		return watch(t, s, s.Name("many"), fmt.Sprintf(document, counts, key))
@@ -58,13 +43,13 @@ func TestManyWatchesOfOneTable(t *testing.T) {
 	const still = 8
 	var same []client.WorkflowRun
 	for i := range still {
-		set(fmt.Sprint(i), 100+i)
+		setCountOf(t, s, counts, fmt.Sprint(i), 100+i)
 		same = append(same, begin(fmt.Sprintf(`{"id":{"S":"%d"}}`, i)))
 	}
-	set("moves", 1)
+	setCountOf(t, s, counts, "moves", 1)
 	moves, absent, wrong := begin(`{"id":{"S":"moves"}}`), begin(`{"id":{"S":"absent"}}`), begin(`{"id":{"N":"1"}}`)
 	awaitLive(t, s, moves.GetID(), "has polled", func(st status) bool { return st.Polls == 1 })
-	set("moves", 2)
+	setCountOf(t, s, counts, "moves", 2)
 
 	for i, run := range same {
 		r := resultOf(t, run)

@@ -21,8 +21,13 @@ import (
 // setCount writes a counter as anybody might.
 func setCount(t *testing.T, s *harness.Stack, table string, n int) {
 	t.Helper()
+	setCountOf(t, s, table, "landing", n)
+}
+
+func setCountOf(t *testing.T, s *harness.Stack, table, id string, n int) {
+	t.Helper()
 	_, err := s.DynamoDB.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
-		"id": &types.AttributeValueMemberS{Value: "landing"}, "num_records": &types.AttributeValueMemberN{Value: fmt.Sprint(n)},
+		"id": &types.AttributeValueMemberS{Value: id}, "num_records": &types.AttributeValueMemberN{Value: fmt.Sprint(n)},
 	}})
 	require.NoError(t, err)
 }
