@@ -5,20 +5,17 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Interceptor makes the order in which signals arrive visible to the workflows
-// that need it. The SDK keeps a channel a signal name and so forgets which of
-// two names came first in one workflow task; Request decides by that order.
-// Workers and replayers both have to have it.
+// Interceptor makes the order in which signals arrive visible to the inbox of a
+// workflow. The SDK keeps a channel a signal name and so forgets which of two
+// names came first in one workflow task; a pause and an unpause, or a suspend and
+// a resume, decide by that order. Workers and replayers both have to have it.
 func Interceptor() interceptor.WorkerInterceptor { return &arrivalInterceptor{} }
 
 type arrivalInterceptor struct {
 	interceptor.WorkerInterceptorBase
 }
 
-func (*arrivalInterceptor) InterceptWorkflow(ctx workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
-	if workflow.GetInfo(ctx).WorkflowType.Name != TypeRequest {
-		return next
-	}
+func (*arrivalInterceptor) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
 	i := &arrivalInbound{arrivals: &arrivals{}}
 	i.Next = next
 	return i

@@ -44,12 +44,13 @@ func ClaimTasks(ctx workflow.Context, raw json.RawMessage) (*ClaimTasksStatus, e
 
 // claimer is a run of ClaimTasks.
 type claimer struct {
-	in     *ClaimTasksInput
-	state  *claimState
-	ref    activities.ClaimerRef
-	shown  attributes
-	ended  bool
-	failed string // last failure of the polling activity itself
+	in      *ClaimTasksInput
+	state   *claimState
+	ref     activities.ClaimerRef
+	shown   attributes
+	signals *inbox
+	ended   bool
+	failed  string // last failure of the polling activity itself
 }
 
 func claimerRef(ctx workflow.Context) activities.ClaimerRef {
@@ -176,7 +177,7 @@ func (c *claimer) continueAsNew(ctx workflow.Context) error {
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return err
 	}
-	c.drainSignals(ctx)
+	c.signals.take(ctx, c.finished)
 	return workflow.NewContinueAsNewError(ctx, TypeClaimTasks, continuedClaimTasks{*c.in, c.state})
 }
 
@@ -188,15 +189,9 @@ func (c *claimer) handle(ctx workflow.Context) error {
 	if err := c.handleUpdates(ctx); err != nil {
 		return err
 	}
-	// It waits without receiving: a value handed to a coroutine that has not run
-	// yet would be lost when the run ends just then.
 	steady, _ := workflow.NewDisconnectedContext(ctx)
-	signals := workflow.GetSignalChannel(ctx, SignalFinished)
-	workflow.Go(steady, func(ctx workflow.Context) {
-		for workflow.Await(ctx, func() bool { return signals.Len() > 0 }) == nil {
-			c.drainSignals(ctx)
-		}
-	})
+	c.signals = newInbox(ctx, SignalFinished)
+	c.signals.serve(steady, c.finished)
 	return nil
 }
 
@@ -211,27 +206,17 @@ func (c *claimer) handleQueries(ctx workflow.Context) error {
 	})
 }
 
-// drainSignals takes in what a run that ends would lose.
-func (c *claimer) drainSignals(ctx workflow.Context) {
-	signals := workflow.GetSignalChannel(ctx, SignalFinished)
-	var raw json.RawMessage
-	for signals.ReceiveAsync(&raw) {
-		c.finished(ctx, raw)
-	}
-}
-
 // finished takes the end of a task. One of an earlier claimer under the same ID
 // is not ours to count.
-func (c *claimer) finished(ctx workflow.Context, raw json.RawMessage) {
+func (c *claimer) finished(name string, raw json.RawMessage) error {
 	var told activities.FinishedTask
-	if err := document.Decode(raw, &told).Err(); err != nil {
-		workflow.GetLogger(ctx).Warn("signal ignored", "signal", SignalFinished, "error", err)
-		return
+	if err := decode(name, raw, &told); err != nil {
+		return err
 	}
-	if told.FirstRunID != "" && told.FirstRunID != c.ref.FirstRunID {
-		return
+	if told.FirstRunID == "" || told.FirstRunID == c.ref.FirstRunID {
+		c.state.finish(activities.TaskID(told.TaskID, told.RunID), told.State != activities.OutcomeCompleted)
 	}
-	c.state.finish(activities.TaskID(told.TaskID, told.RunID), told.State != activities.OutcomeCompleted)
+	return nil
 }
 
 // claimCapacity is the input of the update capacity.

@@ -15,17 +15,17 @@ import (
 // tick: quiet comes so and so long after the last change, and news only moves it
 // further away.
 func (o *observer) listen(ctx workflow.Context) (activities.WatchReport, error) {
-	channel := workflow.GetSignalChannel(ctx, SignalObserved)
+	news := newInbox(ctx, SignalObserved)
 	for {
 		now := workflow.Now(ctx).UTC()
-		o.hear(ctx, channel, now)
+		o.hear(ctx, news, now)
 		if report, ok := o.heard(ctx, now); ok {
 			return report, nil
 		}
 		o.alarm.set(ctx, o.wake())
 		o.tuned = false
 		err := workflow.Await(ctx, func() bool {
-			return o.alarm.rings() || channel.Len() > 0 || o.command != "" || o.tuned
+			return o.alarm.rings() || news.pending() || o.command != "" || o.tuned
 		})
 		if err != nil {
 			return activities.WatchReport{}, err
@@ -36,29 +36,27 @@ func (o *observer) listen(ctx workflow.Context) (activities.WatchReport, error) 
 // hear takes in the signals that have arrived. Those that arrived while no worker
 // was there are taken in before the ticks of that time are counted, so that our
 // own outage makes nothing quiet.
-func (o *observer) hear(ctx workflow.Context, channel workflow.ReceiveChannel, now time.Time) {
+func (o *observer) hear(ctx workflow.Context, news *inbox, now time.Time) {
 	if o.state.Polls == 0 {
 		o.state.Observe(o.rule, o.reading(), now, now)
 	}
-	var raw json.RawMessage
-	for channel.ReceiveAsync(&raw) {
-		var news observed
-		if err := decode(SignalObserved, raw, &news); err != nil {
-			workflow.GetLogger(ctx).Warn("Ignored a signal.", "signal", SignalObserved, "error", err)
-			continue
+	news.take(ctx, func(name string, raw json.RawMessage) error {
+		var told observed
+		if err := decode(name, raw, &told); err != nil {
+			return err
 		}
 		before := o.total
-		if news.Total != nil {
-			o.total = *news.Total
+		if told.Total != nil {
+			o.total = *told.Total
 		} else {
-			o.total += *news.Count
+			o.total += *told.Count
 		}
-		if o.total == before {
-			continue // told twice, which is harmless
+		if o.total != before { // told twice is harmless
+			o.state.Elapse(o.rule, now)
+			o.state.Observe(o.rule, o.reading(), now, now)
 		}
-		o.state.Elapse(o.rule, now)
-		o.state.Observe(o.rule, o.reading(), now, now)
-	}
+		return nil
+	})
 	o.state.Elapse(o.rule, now)
 }
 

@@ -70,6 +70,7 @@ func Request(ctx workflow.Context, raw json.RawMessage) (*RequestResult, error) 
 // catchUp and in the update handlers, nowhere else.
 type request struct {
 	ctx      workflow.Context // goes on when the workflow is cancelled: jobs are stopped by us
+	root     workflow.Context // ends with Temporal's cancel
 	id       string
 	firstRun string // the same after continue-as-new
 	queue    string
@@ -79,7 +80,7 @@ type request struct {
 	created  time.Time
 	tries    []*try // those that run, in the order of their dispatch
 
-	signals      requestSignals
+	signals      *inbox
 	acted        int       // gate.Changes that act has acted on
 	caughtUp     bool      // by an update's handler, so that the main line has to look what to do
 	answerBy     time.Time // when the suspend that waits for an answer gets it
@@ -95,6 +96,7 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 	background, _ := workflow.NewDisconnectedContext(ctx)
 	r := &request{
 		ctx:      background,
+		root:     ctx,
 		id:       info.WorkflowExecution.ID,
 		firstRun: info.FirstRunID,
 		queue:    info.TaskQueueName,
@@ -192,7 +194,7 @@ func (r *request) dirty(ctx workflow.Context) bool {
 	return r.rollOverDue(ctx) && r.mayRollOver(ctx)
 }
 
-func (r *request) canceled() bool { return r.signals.root.Err() != nil }
+func (r *request) canceled() bool { return r.root.Err() != nil }
 
 // end closes the workflow as it was decided. Jobs that outlived the grace have
 // their outcome dropped.

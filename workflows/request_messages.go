@@ -100,7 +100,7 @@ func (r *request) readUnclaim(raw json.RawMessage) (*unclaimRequest, error) {
 
 // listen sets up the messages and queries.
 func (r *request) listen(ctx workflow.Context) error {
-	r.signals = newRequestSignals(ctx)
+	r.signals = newInbox(ctx, UpdateSuspend, UpdateResume, UpdateStop)
 	return errors.Join(
 		handle(ctx, r, UpdateSuspend, "Stop the jobs and start none until resumed.", r.readSuspend, r.onSuspend),
 		handle(ctx, r, UpdateResume, "Go on after suspend.", r.readResume, r.onResume),

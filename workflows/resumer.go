@@ -80,6 +80,7 @@ func ResumeSuspended(ctx workflow.Context, raw json.RawMessage) (*ResumeSuspende
 		return nil, err
 	}
 	for {
+		s.hear(ctx)
 		s.start(ctx)
 		s.publish(ctx)
 		if len(s.running) == 0 {
@@ -90,7 +91,7 @@ func ResumeSuspended(ctx workflow.Context, raw json.RawMessage) (*ResumeSuspende
 		}
 		s.collect(ctx)
 	}
-	if s.full && len(s.waiting) > 0 && !s.stopped() {
+	if s.full && len(s.waiting) > 0 && !s.stopped {
 		return nil, s.rollOver(ctx)
 	}
 	s.state = StateDone
@@ -107,7 +108,8 @@ type sweep struct {
 	waiting []string
 	running []resuming
 	result  ResumeSuspendedResult
-	stop    workflow.ReceiveChannel
+	signals *inbox
+	stopped bool // by the signal
 	full    bool // the history: what runs is waited for
 	shown   attributes
 }
@@ -140,8 +142,8 @@ func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 		in:     in.ResumeSuspendedInput,
 		state:  StateOpen,
 		result: ResumeSuspendedResult{Resumed: []string{}, Skipped: []ResumeSkipped{}, Failed: []ResumeFailed{}},
-		stop:   workflow.GetSignalChannel(ctx, SignalStop),
 	}
+	s.signals = newInbox(ctx, SignalStop)
 	if c := in.Carried; c != nil {
 		s.found, s.holder, s.total, s.waiting, s.result = true, c.Holder, c.Total, c.Waiting, c.Result
 	} else if s.holder = s.in.Holder; s.holder == "" {
@@ -170,12 +172,19 @@ func (s *sweep) find(ctx workflow.Context) error {
 	return err
 }
 
-func (s *sweep) stopped() bool { return s.stop.Len() > 0 }
+// hear takes the signal stop.
+func (s *sweep) hear(ctx workflow.Context) {
+	s.signals.take(ctx, func(name string, raw json.RawMessage) error {
+		err := decode(name, raw, &claimStop{})
+		s.stopped = s.stopped || err == nil
+		return err
+	})
+}
 
 // start begins with as many requests as may be resumed at once.
 func (s *sweep) start(ctx workflow.Context) {
 	s.full = s.full || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-	for len(s.waiting) > 0 && len(s.running) < s.in.MaxParallel && !s.stopped() && !s.full {
+	for len(s.waiting) > 0 && len(s.running) < s.in.MaxParallel && !s.stopped && !s.full {
 		id := s.waiting[0]
 		s.waiting = s.waiting[1:]
 		options := activities.CallOptions()

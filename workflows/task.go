@@ -125,7 +125,7 @@ func (t *task) run(ctx workflow.Context) (*TaskStatus, error) {
 	steady, _ := workflow.NewDisconnectedContext(ctx)
 	work, cancel := workflow.WithCancel(steady)
 	t.cancel = cancel
-	workflow.Go(ctx, t.watchStop)
+	newInbox(ctx, activities.SignalTaskStop).serve(ctx, t.stopBySignal)
 	workflow.Go(ctx, t.watchCancel)
 	t.begin(work)
 	claimed, endClaim := workflow.WithCancel(steady)
@@ -190,19 +190,14 @@ func (t *task) tell(why ending, words string) {
 	t.cancel()
 }
 
-// watchStop takes the signal stop.
-func (t *task) watchStop(ctx workflow.Context) {
-	signals := workflow.GetSignalChannel(ctx, activities.SignalTaskStop)
-	for {
-		var raw json.RawMessage
-		signals.Receive(ctx, &raw)
-		var message claimStop
-		if err := document.Decode(raw, &message).Err(); err != nil {
-			workflow.GetLogger(ctx).Warn("signal ignored", "signal", activities.SignalTaskStop, "error", err)
-			continue
-		}
-		t.tell(endStopped, message.Reason)
+// stopBySignal takes the signal stop.
+func (t *task) stopBySignal(name string, raw json.RawMessage) error {
+	var message claimStop
+	if err := decode(name, raw, &message); err != nil {
+		return err
 	}
+	t.tell(endStopped, message.Reason)
+	return nil
 }
 
 func (t *task) watchCancel(ctx workflow.Context) {

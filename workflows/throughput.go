@@ -47,19 +47,19 @@ type throughputRun struct {
 	attributes  attributes
 	describing  bool
 	rearm       bool // what the main line waits for has changed
-	pauses      workflow.ReceiveChannel
-	unpauses    workflow.ReceiveChannel
+	signals     *inbox
 	lastDetails string
 }
 
-// serve waits for what happens without a message, and for the end.
+// serve takes signals, waits for what happens without a message, and for the end.
 func (r *throughputRun) serve(ctx workflow.Context) (*throughput.Status, error) {
 	info := workflow.GetInfo(ctx)
 	for {
 		r.rearm = false
-		if err := r.await(ctx, func() bool { return r.rearm || info.GetContinueAsNewSuggested() }); err != nil {
+		if err := r.await(ctx, func() bool { return r.rearm || r.signals.pending() || info.GetContinueAsNewSuggested() }); err != nil {
 			return nil, err
 		}
+		r.signals.take(ctx, r.signalled(ctx))
 		now := workflow.Now(ctx)
 		r.owner.Tick(now)
 		if err := r.show(ctx, ""); err != nil {
@@ -72,7 +72,7 @@ func (r *throughputRun) serve(ctx workflow.Context) (*throughput.Status, error) 
 		if err := workflow.Await(ctx, func() bool { return !r.describing && workflow.AllHandlersFinished(ctx) }); err != nil {
 			return nil, err
 		}
-		r.drain(ctx)
+		r.signals.take(ctx, r.signalled(ctx))
 		switch {
 		case !ending:
 			return nil, workflow.NewContinueAsNewError(ctx, TypeThroughput, continuedThroughput{r.in, r.owner})

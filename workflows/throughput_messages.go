@@ -13,6 +13,7 @@ import (
 
 // listen sets up the messages.
 func (r *throughputRun) listen(ctx workflow.Context) error {
+	r.signals = newInbox(ctx, UpdatePause, UpdateUnpause)
 	if err := workflow.SetQueryHandler(ctx, QueryStatus, func() (*throughput.Status, error) {
 		return r.status(ctx), nil
 	}); err != nil {
@@ -33,16 +34,6 @@ func (r *throughputRun) listen(ctx workflow.Context) error {
 	if err := update(ctx, r, UpdateSet, r.set); err != nil {
 		return err
 	}
-	r.pauses = workflow.GetSignalChannel(ctx, UpdatePause)
-	r.unpauses = workflow.GetSignalChannel(ctx, UpdateUnpause)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for ctx.Err() == nil {
-			selector := workflow.NewSelector(ctx)
-			selector.AddReceive(r.pauses, func(c workflow.ReceiveChannel, _ bool) { r.signalled(ctx, c, UpdatePause, r.pause) })
-			selector.AddReceive(r.unpauses, func(c workflow.ReceiveChannel, _ bool) { r.signalled(ctx, c, UpdateUnpause, r.unpause) })
-			selector.Select(ctx)
-		}
-	})
 	return nil
 }
 
@@ -56,6 +47,7 @@ func update[In, Out any](ctx workflow.Context, r *throughputRun, name string, ha
 			if err := decodeFor(what, target, raw, &in); err != nil {
 				return out, err
 			}
+			r.signals.take(ctx, r.signalled(ctx)) // they came first
 			return handle(ctx, in)
 		},
 		workflow.UpdateHandlerOptions{Validator: func(_ workflow.Context, raw json.RawMessage) error {
@@ -64,31 +56,19 @@ func update[In, Out any](ctx workflow.Context, r *throughputRun, name string, ha
 		}})
 }
 
-// signalled handles a signal; what an update would refuse is ignored and logged.
-func (r *throughputRun) signalled(ctx workflow.Context, c workflow.ReceiveChannel, name string,
-	handle func(workflow.Context, ThroughputPause) (*throughput.Status, error),
-) {
-	var raw json.RawMessage
-	if !c.ReceiveAsync(&raw) {
-		return
-	}
-	var in ThroughputPause
-	err := decodeFor(TypeThroughput+" "+name, r.owner.Resource, raw, &in)
-	if err == nil {
-		_, err = handle(ctx, in)
-	}
-	if err != nil {
-		workflow.GetLogger(ctx).Warn("signal ignored", "signal", name, "error", err)
-	}
-}
-
-// drain takes the signals already delivered, which a run that ends would lose.
-func (r *throughputRun) drain(ctx workflow.Context) {
-	for r.pauses.Len() > 0 {
-		r.signalled(ctx, r.pauses, UpdatePause, r.pause)
-	}
-	for r.unpauses.Len() > 0 {
-		r.signalled(ctx, r.unpauses, UpdateUnpause, r.unpause)
+// signalled handles a signal.
+func (r *throughputRun) signalled(ctx workflow.Context) func(name string, raw json.RawMessage) error {
+	return func(name string, raw json.RawMessage) error {
+		var in ThroughputPause
+		err := decodeFor(TypeThroughput+" "+name, r.owner.Resource, raw, &in)
+		switch {
+		case err != nil:
+		case name == UpdatePause:
+			_, err = r.pause(ctx, in)
+		default:
+			_, err = r.unpause(ctx, in)
+		}
+		return err
 	}
 }
 
