@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -45,6 +46,13 @@ func (c *clients) table(t *testing.T, throughput *types.ProvisionedThroughput, i
 	}
 	_, err := c.dynamodb.CreateTable(t.Context(), in)
 	require.NoError(t, err)
+	eventually(t, func(ctx context.Context) error {
+		out, err := c.dynamodb.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: in.TableName})
+		if err == nil && out.Table.TableStatus != types.TableStatusActive {
+			return errors.New(string(out.Table.TableStatus))
+		}
+		return err
+	})
 	return *in.TableName
 }
 

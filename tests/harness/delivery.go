@@ -2,12 +2,8 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
-
-	"github.com/aws/aws-sdk-go-v2/service/kinesis"
-	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
 )
 
 // A Delivery is a stream that the stack's stand-in for Firehose delivers to a
@@ -34,23 +30,6 @@ func (s *Stack) Deliver(shards int, interval string) Delivery {
 		_ = s.Guard.do(context.Background(), http.MethodDelete, "/delivery?stream="+url.QueryEscape(d.Stream), nil, nil)
 	})
 	return d
-}
-
-// NewStream makes a stream and returns when it is active.
-func (s *Stack) NewStream(shards int) string {
-	s.t.Helper()
-	name, count := s.Name("stream"), int32(shards)
-	if _, err := s.Kinesis.CreateStream(s.t.Context(), &kinesis.CreateStreamInput{StreamName: &name, ShardCount: &count}); err != nil {
-		s.t.Fatal(err)
-	}
-	Await(s.t, "stream is active", func(ctx context.Context) error {
-		out, err := s.Kinesis.DescribeStreamSummary(ctx, &kinesis.DescribeStreamSummaryInput{StreamName: &name})
-		if err == nil && out.StreamDescriptionSummary.StreamStatus != types.StreamStatusActive {
-			return errors.New(string(out.StreamDescriptionSummary.StreamStatus))
-		}
-		return err
-	})
-	return name
 }
 
 // RestartTemporal kills the Temporal server with SIGKILL and starts it again at

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
 
@@ -27,12 +26,10 @@ func TestStackAnswersOnEveryDoor(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Kinesis.ListStreams(ctx, &kinesis.ListStreamsInput{})
 	require.NoError(t, err)
-	_, err = s.S3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(s.Name("bucket"))})
-	require.NoError(t, err)
-	_, err = s.SQS.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(s.Name("queue"))})
-	require.NoError(t, err)
-	_, err = s.Queues.CreateQueue(ctx, s.Name("queue"), nil)
-	require.NoError(t, err)
+	s.NewTable(harness.Table{Read: 1, Write: 1})
+	s.NewBucket()
+	s.NewQueue(nil)
+	s.NewAzureQueue(s.Name("queue"))
 
 	listed := s.Temporal("workflow", "count", "--query", `SluiceState="RUNNING"`).OK(t)
 	require.Contains(t, listed.Stdout, "0")

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,18 +16,20 @@ import (
 // longest is where a file is likely to hold two ideas.
 const longest = 350
 
-// sources lists the Go files of both modules that are not tests.
-func sources(t *testing.T) []string {
-	out, err := exec.Command("git", "-C", "../..", "ls-files", "*.go").Output()
+// tracked lists the files of the tree that match a pattern.
+func tracked(t *testing.T, pattern string) (files []string) {
+	out, err := exec.Command("git", "-C", "../..", "ls-files", pattern).Output()
 	require.NoError(t, err)
-	var files []string
 	for _, name := range strings.Fields(string(out)) {
-		if !strings.HasSuffix(name, "_test.go") {
-			files = append(files, filepath.Join("../..", name))
-		}
+		files = append(files, filepath.Join("../..", name))
 	}
 	require.NotEmpty(t, files)
 	return files
+}
+
+// sources lists the Go files of both modules that are not tests.
+func sources(t *testing.T) []string {
+	return slices.DeleteFunc(tracked(t, "*.go"), func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 }
 
 // eachLine calls f for every line of the files that is not a comment.
@@ -72,4 +75,21 @@ func TestNothingSleepsOrPanics(t *testing.T) {
 			t.Errorf("%s:%d: %s", file, n, strings.TrimSpace(line))
 		}
 	})
+}
+
+// TestResourcesAreMadeByTheHarness: what a test makes is awaited, which no caller
+// can forget where one place makes it.
+func TestResourcesAreMadeByTheHarness(t *testing.T) {
+	made := regexp.MustCompile(`\.(CreateTable|CreateStream|CreateBucket|CreateQueue)\(|NewQueueClient\([^)]*\)\.Create\(`)
+	place, found := filepath.Join("../..", "tests/harness/resources.go"), false
+	eachLine(t, tracked(t, "tests/*.go"), func(file string, n int, line string) {
+		switch {
+		case !made.MatchString(line):
+		case file == place:
+			found = true
+		default:
+			t.Errorf("%s:%d: %s: make it by the harness, which waits until it can be used", file, n, strings.TrimSpace(line))
+		}
+	})
+	require.True(t, found, "%s makes nothing: is it still the one place?", place)
 }

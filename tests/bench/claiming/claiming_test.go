@@ -182,8 +182,7 @@ func (f *field) killed(result *figures, n int, workers []*harness.Worker) {
 
 func (f *field) enqueue(queue string, n, bad int) {
 	f.t.Helper()
-	_, err := f.Queues.CreateQueue(f.t.Context(), queue, nil)
-	require.NoError(f.t, err)
+	f.NewAzureQueue(queue)
 	client := f.Queues.NewQueueClient(queue)
 	every := 0
 	if bad > 0 {

@@ -11,10 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"sluice/tests/harness"
 )
 
@@ -47,10 +43,7 @@ type extras struct{ waitRatio, leaseEvents float64 }
 
 // ours measures the scheduler and its leases, with a worker process for each rate.
 func ours(p *harness.Program, s *harness.Stack, rates []float64, length time.Duration) (figures, extras, error) {
-	table, err := makeTable(s)
-	if err != nil {
-		return figures{}, extras{}, err
-	}
+	table := s.NewTable(harness.Table{Read: units, Write: units})
 	owner := fmt.Sprintf("throughput/dynamodb/%s/us-east-1/%s/write", s.TaskQueue, table)
 	s.Starter("throughput", "set", owner, "--utilization", "1").OK(p)
 	before, after := 0, 0
@@ -67,10 +60,7 @@ func ours(p *harness.Program, s *harness.Stack, rates []float64, length time.Dur
 
 // theirs measures a baseline on the same work.
 func theirs(p *harness.Program, s *harness.Stack, way string, rates []float64, length time.Duration) (figures, error) {
-	table, err := makeTable(s)
-	if err != nil {
-		return figures{}, err
-	}
+	table := s.NewTable(harness.Table{Read: units, Write: units})
 	_, f, err := load(p, s, way, table, rates, length, func() {}, func() {})
 	return f, err
 }
@@ -150,18 +140,4 @@ func events(s *harness.Stack, workflowID string) int {
 		return 0
 	}
 	return int(described.RawResponse.GetWorkflowExecutionInfo().GetHistoryLength())
-}
-
-func makeTable(s *harness.Stack) (string, error) {
-	name := s.Name("orders")
-	_, err := s.DynamoDB.CreateTable(context.Background(), &dynamodb.CreateTableInput{
-		TableName:             &name,
-		AttributeDefinitions:  []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:             []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-		ProvisionedThroughput: &types.ProvisionedThroughput{ReadCapacityUnits: aws.Int64(units), WriteCapacityUnits: aws.Int64(units)},
-	})
-	if err != nil {
-		return "", err
-	}
-	return name, dynamodb.NewTableExistsWaiter(s.DynamoDB).Wait(context.Background(), &dynamodb.DescribeTableInput{TableName: &name}, time.Minute)
 }

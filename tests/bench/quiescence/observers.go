@@ -30,10 +30,7 @@ const (
 // each with a watch of its own and by the default rule, none of which changes and
 // none of which may fall quiet.
 func observers(ctx context.Context, s *harness.Stack, pid int, out io.Writer) error {
-	table, err := makeTable(ctx, s)
-	if err != nil {
-		return err
-	}
+	table := s.NewTable(harness.Table{})
 	var group errgroup.Group
 	group.SetLimit(16)
 	for i := range watchers {

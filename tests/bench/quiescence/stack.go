@@ -66,21 +66,15 @@ func (b *bench) measure(r *report, out io.Writer) error {
 // counted, every tenth of them told twice.
 func countingRate(ctx context.Context, s *harness.Stack, r *report, out io.Writer) error {
 	const objects = 6000
-	table, err := makeTable(ctx, s)
-	if err != nil {
-		return err
-	}
-	made, err := s.SQS.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(s.Name("events"))})
-	if err != nil {
-		return err
-	}
-	events, err := fill(ctx, s, *made.QueueUrl, objects)
+	table := s.NewTable(harness.Table{})
+	queue := s.NewQueue(nil)
+	events, err := fill(ctx, s, queue, objects)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	run, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: s.Name("count"), TaskQueue: s.TaskQueue},
-		"CountObjects", json.RawMessage(fmt.Sprintf(`{"queueUrl":%q,"table":%q}`, *made.QueueUrl, table)))
+		"CountObjects", json.RawMessage(fmt.Sprintf(`{"queueUrl":%q,"table":%q}`, queue, table)))
 	if err != nil {
 		return err
 	}
@@ -92,17 +86,6 @@ func countingRate(ctx context.Context, s *harness.Stack, r *report, out io.Write
 	r.CountEventsPerSecond = float64(events) / took.Seconds()
 	fmt.Fprintf(out, "\ncounting: %d events about %d objects in %.1fs, %.0f events/s\n", events, counted, took.Seconds(), r.CountEventsPerSecond)
 	return s.Client.TerminateWorkflow(ctx, run.GetID(), run.GetRunID(), "measured")
-}
-
-func makeTable(ctx context.Context, s *harness.Stack) (string, error) {
-	name := s.Name("counts")
-	_, err := s.DynamoDB.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName:            &name,
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-	})
-	return name, err
 }
 
 func fill(ctx context.Context, s *harness.Stack, url string, objects int) (events int, err error) {
@@ -197,10 +180,7 @@ type watched struct{ events, reports int }
 // eventsOf runs a watch whose target changes so many times and counts the events
 // of its history and the reports in it.
 func eventsOf(ctx context.Context, s *harness.Stack, name string, changes int) (watched, error) {
-	table, err := makeTable(ctx, s)
-	if err != nil {
-		return watched{}, err
-	}
+	table := s.NewTable(harness.Table{})
 	set := func(n int) error {
 		_, err := s.DynamoDB.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
 			"id": &types.AttributeValueMemberS{Value: "landing"}, "num_records": &types.AttributeValueMemberN{Value: fmt.Sprint(n)},

@@ -78,7 +78,7 @@ func newBenchOn(t *testing.T, options ...harness.Options) *bench {
 	s := harness.Start(t, options...)
 	b := &bench{Stack: s, t: t, queue: s.Name("tasks"), naps: s.Name("naps")}
 	b.id = "claim/" + b.queue
-	b.createQueue(b.queue)
+	b.NewAzureQueue(b.queue)
 	startNaps(t, s, b.naps)
 	return b
 }
@@ -94,12 +94,6 @@ func startNaps(t *testing.T, s *harness.Stack, taskQueue string) {
 	w.RegisterWorkflowWithOptions(Nap, workflow.RegisterOptions{Name: "Nap"})
 	require.NoError(t, w.Start())
 	t.Cleanup(func() { w.Stop(); c.Close() })
-}
-
-func (b *bench) createQueue(name string) {
-	b.t.Helper()
-	_, err := b.Queues.CreateQueue(b.t.Context(), name, nil)
-	require.NoError(b.t, err)
 }
 
 // put puts texts on a queue as they are.

@@ -159,7 +159,7 @@ func TestCaseA05WorkerKilledWhileClaiming(t *testing.T) {
 func TestCaseA09CopyThenDelete(t *testing.T) {
 	b := newBench(t)
 	poison := b.queue + "-poison"
-	b.createQueue(poison)
+	b.NewAzureQueue(poison)
 	b.StartWorker()
 	deletes := func(f harness.Fault) harness.Fault {
 		f.Service, f.Operation, f.Target = harness.AzQueue, "DeleteMessage", b.queue
@@ -191,7 +191,7 @@ func TestCaseA09CopyThenDelete(t *testing.T) {
 func TestCaseA09NoDeleteWithoutCopy(t *testing.T) {
 	b := newBench(t)
 	poison := b.queue + "-poison"
-	b.createQueue(poison)
+	b.NewAzureQueue(poison)
 	b.StartWorker()
 	fault := b.Guard.Inject(t, harness.Fault{Service: harness.AzQueue, Operation: "PutMessage", Target: poison, Status: 503, Code: "ServerBusy"})
 	b.put(b.queue, "bad")
@@ -251,7 +251,7 @@ func TestCaseA12LostAnswersOfDeletes(t *testing.T) {
 func TestCaseA13LoopOutlivesErrors(t *testing.T) {
 	b := newBench(t)
 	low := b.queue + "-low"
-	b.createQueue(low)
+	b.NewAzureQueue(low)
 	b.StartWorker()
 	for _, f := range []harness.Fault{
 		{Count: 3, Status: 404, Code: "QueueNotFound"},

@@ -55,7 +55,7 @@ func TestCaseA07SignedURLsRunOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, service := newBench(t), taskservice.Start(t)
 			low := b.queue + "-low"
-			b.createQueue(low)
+			b.NewAzureQueue(low)
 			service.Set(20*time.Minute, skew, "")
 			service.SignURLs(b.signer([]string{b.queue, low}, 12*time.Second, skew))
 			service.Inject(taskservice.Fault{Operation: "poll-task-url", Status: 500, Count: 2})

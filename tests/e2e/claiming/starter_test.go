@@ -28,7 +28,7 @@ func TestStarterClaims(t *testing.T) {
 		r = b.Starter(append([]string{"claim", "poison", none[0], queue}, none[1:]...)...).OK(t)
 		require.NotContains(t, r.Stdout, "null", "nothing is poisoned where there is no queue of poison")
 	}
-	b.createQueue(queue)
+	b.NewAzureQueue(queue)
 	b.put(queue, "!!bad", `{"taskId":"`+queue+`-4","payload":[]}`)
 	b.Starter("claim", "enqueue", queue, "--create", "--task-id", queue+"-1", "--payload", `{"sleep":"10m"}`).OK(t)
 	lines := fmt.Sprintf("{\"taskId\":%q}\n{\"taskId\":%q,\"payload\":{}}", queue+"-2", queue+"-3")

@@ -31,7 +31,7 @@ func put(id, value string) string {
 // order, as often as asked for; over two tables, each charged to its own.
 func TestCaseD02BatchesAreWholeUnderThrottles(t *testing.T) {
 	s := harness.Start(t)
-	name, other := table(t, s, 200, 200), table(t, s, 200, 200)
+	name, other := s.NewTable(harness.Table{Read: 200, Write: 200}), s.NewTable(harness.Table{Read: 200, Write: 200})
 	s.Guard.SetLimits(t, harness.Limits{DynamoDB: &harness.DynamoDBLimits{Tables: map[string]harness.TableLimits{name: {Read: 40, Write: 40}}}})
 	s.StartWorker()
 	call := caller(t, s)
@@ -91,7 +91,7 @@ func TestCaseD02BatchesAreWholeUnderThrottles(t *testing.T) {
 // A batch goes on from what was written when its worker stops.
 func TestABatchGoesOnAtAnotherWorker(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 20, 20)
+	name := s.NewTable(harness.Table{Read: 20, Write: 20})
 	first := s.StartWorker()
 	var requests []string
 	for i := range 100 {
@@ -116,7 +116,7 @@ func TestABatchGoesOnAtAnotherWorker(t *testing.T) {
 // payload as JSON; it is cut, and whoever goes on from its last key sees all.
 func TestPagesBeyondAPayloadAreCut(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 1000, 1000)
+	name := s.NewTable(harness.Table{Read: 1000, Write: 1000})
 	const items = 8
 	value := strings.Repeat("\x01", 60_000) // 360 KB as JSON
 	for i := range items {
@@ -158,7 +158,7 @@ func TestPagesBeyondAPayloadAreCut(t *testing.T) {
 // What is wrong is refused at once, by the service or by us, and never repeated.
 func TestWhatIsWrongIsRefusedAtOnce(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 1000, 1000)
+	name := s.NewTable(harness.Table{Read: 1000, Write: 1000})
 	s.StartWorker()
 	call := caller(t, s)
 	for _, c := range []struct {

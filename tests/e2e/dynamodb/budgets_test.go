@@ -80,7 +80,7 @@ func TestCaseD06FourWorkersShareOneBudget(t *testing.T) {
 	if os.Getenv("SLUICE_FULL_CASES") == "1" {
 		each = 250
 	}
-	name := table(t, s, writes, writes)
+	name := s.NewTable(harness.Table{Read: writes, Write: writes})
 	var workers []*harness.Worker
 	for range 4 {
 		workers = append(workers, s.StartWorker())
@@ -131,7 +131,7 @@ func index(name, attribute string, units int64) types.GlobalSecondaryIndex {
 func TestCaseD18AnIndexOfLessCapacitySetsThePace(t *testing.T) {
 	s := harness.Start(t)
 	const rate, n = 20, 120
-	name := table(t, s, 40, 40, index("byA", "a", rate), index("byB", "b", rate))
+	name := s.NewTable(harness.Table{Read: 40, Write: 40, Indexes: []types.GlobalSecondaryIndex{index("byA", "a", rate), index("byB", "b", rate)}})
 	s.StartWorker()
 	call := caller(t, s)
 	for _, c := range []struct{ touches, more string }{
@@ -161,7 +161,7 @@ func TestCaseD18AnIndexOfLessCapacitySetsThePace(t *testing.T) {
 // went through.
 func TestCaseD12OnDemandLearnsItsCeiling(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 0, 0)
+	name := s.NewTable(harness.Table{})
 	s.Guard.SetLimits(t, harness.Limits{DynamoDB: &harness.DynamoDBLimits{Tables: map[string]harness.TableLimits{name: {Write: 30}}}})
 	s.StartWorker()
 	call := caller(t, s)
@@ -182,7 +182,7 @@ func TestCaseD12OnDemandLearnsItsCeiling(t *testing.T) {
 // and the reason is told.
 func TestAnOwnerThatMayNotDescribeGoesOnSlowly(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 100, 100)
+	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "DescribeTable", Target: name, Status: 400, Code: "AccessDeniedException"})
 	s.StartWorker()
 	outputs(t, caller(t, s)("PutItem", 0, puts(name, 3, "")...))

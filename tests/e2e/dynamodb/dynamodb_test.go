@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
@@ -106,39 +105,6 @@ func outputs(t *testing.T, run client.WorkflowRun) []json.RawMessage {
 	return out
 }
 
-// table makes a table of the test's own with these units for reads and writes; 0
-// is on demand.
-func table(t *testing.T, s *harness.Stack, read, write int64, indexes ...types.GlobalSecondaryIndex) string {
-	t.Helper()
-	name := s.Name("table")
-	in := &dynamodb.CreateTableInput{
-		TableName:            &name,
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		BillingMode:          types.BillingModePayPerRequest,
-	}
-	for _, index := range indexes {
-		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, index)
-		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
-			AttributeName: index.KeySchema[0].AttributeName, AttributeType: types.ScalarAttributeTypeS,
-		})
-	}
-	if read > 0 {
-		in.BillingMode = types.BillingModeProvisioned
-		in.ProvisionedThroughput = &types.ProvisionedThroughput{ReadCapacityUnits: &read, WriteCapacityUnits: &write}
-	}
-	_, err := s.DynamoDB.CreateTable(t.Context(), in)
-	require.NoError(t, err)
-	harness.Await(t, "table is active", func(ctx context.Context) error {
-		out, err := s.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
-		if err != nil || out.Table.TableStatus != types.TableStatusActive {
-			return errors.New("not yet")
-		}
-		return nil
-	})
-	return name
-}
-
 // budget names one of the test's own scope.
 func budget(s *harness.Stack, table, direction string) string {
 	return "dynamodb/" + s.TaskQueue + "/us-east-1/" + table + "/" + direction
@@ -167,7 +133,7 @@ func awaitStatus(t *testing.T, s *harness.Stack, table, direction, what string, 
 
 func TestDynamoDBPutsAndGets(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 50, 50)
+	name := s.NewTable(harness.Table{Read: 50, Write: 50})
 	s.StartWorker()
 	call := caller(t, s)
 
@@ -191,7 +157,7 @@ func TestDynamoDBPutsAndGets(t *testing.T) {
 
 func TestDynamoDBFromTheStarter(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 50, 50)
+	name := s.NewTable(harness.Table{Read: 50, Write: 50})
 	s.StartWorker()
 
 	s.Starter("dynamodb", "put-item", "--wait", "--priority", "1",
@@ -236,7 +202,7 @@ func TestDynamoDBFromTheStarter(t *testing.T) {
 // not, and is told to be in doubt.
 func TestWritesInDoubt(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 100, 100)
+	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	w := s.StartWorker()
 	call := caller(t, s)
 
@@ -267,7 +233,7 @@ func TestWritesInDoubt(t *testing.T) {
 // one does not send again.
 func TestAWorkerThatDiesWhileWritingLeavesItInDoubt(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 100, 100)
+	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	first := s.StartWorker()
 	call := caller(t, s)
 	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "UpdateItem", Target: name, From: 1, Count: 1, Latency: "8s"})
@@ -288,7 +254,7 @@ func TestAWorkerThatDiesWhileWritingLeavesItInDoubt(t *testing.T) {
 
 func TestTransactionsAreRepeatedUnderOneToken(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 100, 100)
+	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	s.StartWorker()
 	call := caller(t, s)
 	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "TransactWriteItems", From: 1, Count: 1, Drop: "answer"})
@@ -302,7 +268,7 @@ func TestTransactionsAreRepeatedUnderOneToken(t *testing.T) {
 // repeated goes under the token of the first.
 func TestATransactionOfARequestKeepsItsToken(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 100, 100)
+	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	s.StartWorker()
 	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "TransactWriteItems", Target: name, From: 1, Count: 4, Drop: "answer"}) // all that one try sends
 	s.Starter("dynamodb", "transact-write-items", "--wait", "--cli-input-json",

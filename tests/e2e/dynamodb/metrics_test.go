@@ -37,7 +37,7 @@ func metrics(ctx context.Context, w *harness.Worker, table, direction string) (m
 // force, what was consumed and what was throttled.
 func TestAWorkersMetricsTellOfItsBudgets(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 10, 10)
+	name := s.NewTable(harness.Table{Read: 10, Write: 10})
 	w := s.StartWorker()
 	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "PutItem", Target: name, From: 1, Count: 2, Status: 400, Code: "ProvisionedThroughputExceededException"})
 	run := caller(t, s)("PutItem", 0, puts(name, 30, "")...)

@@ -40,7 +40,7 @@ func runOf(ctx context.Context, s *harness.Stack, table, direction string) (runI
 
 func TestAnOwnerContinuesAsNewWithAllItKnows(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 50, 50)
+	name := s.NewTable(harness.Table{Read: 50, Write: 50})
 	s.StartWorker()
 	outputs(t, caller(t, s)("PutItem", 0, puts(name, 1, "")...))
 	first, _, err := runOf(t.Context(), s, name, "write")
@@ -79,7 +79,7 @@ func TestAnOwnerContinuesAsNewWithAllItKnows(t *testing.T) {
 // starter does not wait for it, and all is well when a worker comes.
 func TestAnOwnerThatCannotBeReached(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 50, 50)
+	name := s.NewTable(harness.Table{Read: 50, Write: 50})
 	nobody := s.Name("nobody")
 	options, input := workflows.ThroughputOwners{Client: s.Client, TaskQueue: nobody}.Options(budget(s, name, "write"))
 	_, err := s.Client.ExecuteWorkflow(t.Context(), options, workflows.TypeThroughput, input)
@@ -107,7 +107,7 @@ func TestAnOwnerEndsWhenIdle(t *testing.T) {
 		t.Skip("takes eleven minutes; `make record` runs it, and its history is among those replayed")
 	}
 	s := harness.Start(t)
-	name := table(t, s, 50, 50)
+	name := s.NewTable(harness.Table{Read: 50, Write: 50})
 	s.StartWorker()
 	outputs(t, caller(t, s)("PutItem", 0, puts(name, 3, "")...))
 	began := time.Now()

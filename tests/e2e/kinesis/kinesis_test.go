@@ -2,7 +2,6 @@
 package kinesis_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,13 +37,12 @@ type world struct {
 	activity *testsuite.TestActivityEnvironment
 }
 
-func newWorld(t *testing.T, shards int32, change ...func(*activities.KinesisSettings)) *world {
+func newWorld(t *testing.T, shards int, change ...func(*activities.KinesisSettings)) *world {
 	return newWorldOn(t, harness.Start(t), shards, change...)
 }
 
-func newWorldOn(t *testing.T, s *harness.Stack, shards int32, change ...func(*activities.KinesisSettings)) *world {
-	w := &world{Stack: s, t: t, stream: s.Name("stream")}
-	w.createStream(shards)
+func newWorldOn(t *testing.T, s *harness.Stack, shards int, change ...func(*activities.KinesisSettings)) *world {
+	w := &world{Stack: s, t: t, stream: s.NewStream(shards)}
 	settings := activities.DefaultKinesisSettings()
 	for _, f := range change {
 		f(&settings)
@@ -75,25 +73,10 @@ func (w testWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (w *world) createStream(shards int32) {
-	ctx := w.t.Context()
-	_, err := w.Kinesis.CreateStream(ctx, &kinesis.CreateStreamInput{StreamName: &w.stream, ShardCount: &shards})
-	require.NoError(w.t, err)
-	harness.Await(w.t, "the stream is active", func(ctx context.Context) error {
-		d, err := w.Kinesis.DescribeStream(ctx, &kinesis.DescribeStreamInput{StreamName: &w.stream})
-		if err == nil && d.StreamDescription.StreamStatus != types.StreamStatusActive {
-			err = fmt.Errorf("it is %s", d.StreamDescription.StreamStatus)
-		}
-		return err
-	})
-}
-
 // bucket makes a bucket with one object and describes it as S3.Describe does.
 func (w *world) object(key, body string) activities.Object {
-	bucket := w.Name("bucket")
-	_, err := w.S3.CreateBucket(w.t.Context(), &s3.CreateBucketInput{Bucket: &bucket})
-	require.NoError(w.t, err)
-	_, err = w.S3.PutObject(w.t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(body)})
+	bucket := w.NewBucket()
+	_, err := w.S3.PutObject(w.t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(body)})
 	require.NoError(w.t, err)
 	var d activities.Description
 	w.run("S3.Describe", fmt.Sprintf(`{"bucket":%q,"key":%q}`, bucket, key), &d)
@@ -203,11 +186,7 @@ func TestPutRecordsByARNKeepsWhatFailed(t *testing.T) {
 	w := newWorld(t, 1)
 	d, err := w.Kinesis.DescribeStream(t.Context(), &kinesis.DescribeStreamInput{StreamName: &w.stream})
 	require.NoError(t, err)
-	bucket := w.Name("dead")
-	_, err = w.S3.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket})
-	require.NoError(t, err)
-	queue, err := w.SQS.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String(w.Name("dead"))})
-	require.NoError(t, err)
+	bucket, queue := w.NewBucket(), w.NewQueue(nil)
 	put := func(deadLetter string) {
 		var out activities.PutRecordsOutput
 		w.run("Kinesis.PutRecords", fmt.Sprintf(`{"StreamARN":%q,"DeadLetter":%s,"Records":[{"Data":"Z29vZA==","PartitionKey":"k"},{"Data":"YmFk","PartitionKey":""}]}`,
@@ -216,7 +195,7 @@ func TestPutRecordsByARNKeepsWhatFailed(t *testing.T) {
 		require.EqualValues(t, 1, out.FailedRecordCount)
 	}
 	put(fmt.Sprintf(`{"bucket":%q,"prefix":"p/"}`, bucket))
-	put(fmt.Sprintf(`{"queueUrl":%q}`, *queue.QueueUrl))
+	put(fmt.Sprintf(`{"queueUrl":%q}`, queue))
 	require.Len(t, w.read(), 2)
 	list, err := w.S3.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String("p/")})
 	require.NoError(t, err)
@@ -225,7 +204,7 @@ func TestPutRecordsByARNKeepsWhatFailed(t *testing.T) {
 	require.NoError(t, err)
 	line, err := io.ReadAll(object.Body)
 	require.NoError(t, err)
-	messages, err := w.SQS.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: queue.QueueUrl})
+	messages, err := w.SQS.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &queue})
 	require.NoError(t, err)
 	require.Len(t, messages.Messages, 1)
 	for _, letter := range []string{string(line), *messages.Messages[0].Body} {

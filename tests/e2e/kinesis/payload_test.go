@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
@@ -55,9 +54,7 @@ func startOwnWorker(w *world, bucket string) client.Client {
 func TestCaseK01BatchTooBigForAPayload(t *testing.T) {
 	t.Run("by reference", func(t *testing.T) {
 		s := harness.Start(t)
-		bucket := s.Name("payloads")
-		_, err := s.S3.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket})
-		require.NoError(t, err)
+		bucket := s.NewBucket()
 		w := newWorldOn(t, harness.Start(t, harness.Options{Env: []string{"SLUICE_PAYLOAD_BUCKET=" + bucket}}), 4)
 		w.StartWorker()
 		own := startOwnWorker(w, bucket)

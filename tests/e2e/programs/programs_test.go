@@ -103,9 +103,7 @@ func TestEncryptionHidesWhatHistoriesHold(t *testing.T) {
 
 func TestLargePayloadsTravelByReference(t *testing.T) {
 	s := harness.Start(t)
-	bucket := s.Name("payloads")
-	_, err := s.S3.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket})
-	require.NoError(t, err)
+	bucket := s.NewBucket()
 	s = harness.Start(t, harness.Options{Env: []string{"SLUICE_PAYLOAD_BUCKET=" + bucket}})
 	s.Starter("setup").OK(t)
 	s.StartWorker()
@@ -124,9 +122,7 @@ func TestPrintCLIShowsAWorkingCommand(t *testing.T) {
 	s := harness.Start(t)
 	s.Starter("setup").OK(t)
 	s.StartWorker()
-	bucket := s.Name("b")
-	_, err := s.S3.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket})
-	require.NoError(t, err)
+	bucket := s.NewBucket()
 	id := s.Name("request")
 	r := s.StarterWith(`{"jobs":[{"id":"look","activity":"S3.List","input":{"bucket":"`+bucket+`"}}]}`,
 		"--print-cli", "request", "run", "--id", id, "-f", "-", "--wait").OK(t)

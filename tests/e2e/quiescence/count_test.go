@@ -107,7 +107,7 @@ func TestCountsWhatS3Announces(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
-	landing, url, counts := bucket(t, s), queue(t, s, nil), table(t, s)
+	landing, url, counts := s.NewBucket(), s.NewQueue(nil), s.NewTable(harness.Table{})
 	attributes, err := s.SQS.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
 		QueueUrl: &url, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameQueueArn}})
 	require.NoError(t, err)
@@ -145,8 +145,8 @@ func TestCountsExactly(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
-	counts, dead := table(t, s), queue(t, s, nil)
-	url := queue(t, s, map[string]string{
+	counts, dead := s.NewTable(harness.Table{}), s.NewQueue(nil)
+	url := s.NewQueue(map[string]string{
 		"VisibilityTimeout": "1",
 		"RedrivePolicy":     fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"2"}`, "arn:aws:sqs:us-east-1:000000000000:"+nameOf(dead)),
 	})

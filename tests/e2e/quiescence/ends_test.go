@@ -18,7 +18,7 @@ func TestEndsOfAWatch(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
-	landing := bucket(t, s)
+	landing := s.NewBucket()
 	put(t, s, landing, "in/a", "1")
 	put(t, s, landing, "in/b", "2")
 	source := fmt.Sprintf(`"source":{"s3":{"bucket":%q,"prefix":"in/"}}`, landing)
@@ -58,7 +58,7 @@ func TestEndsOfAWatch(t *testing.T) {
 
 	t.Run("deletion", func(t *testing.T) {
 		t.Parallel()
-		own := bucket(t, s)
+		own := s.NewBucket()
 		put(t, s, own, "a", "1")
 		put(t, s, own, "b", "2")
 		id := s.Name("watch")
@@ -111,7 +111,7 @@ func TestStoppedWorkerHandsItsWatchOver(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	first := s.StartWorker()
-	landing := bucket(t, s)
+	landing := s.NewBucket()
 	put(t, s, landing, "a", "1")
 	id := s.Name("watch")
 	run := watch(t, s, id, fmt.Sprintf(`{"source":{"s3":{"bucket":%q}},"repeats":12,"delay":{"base":"300ms"}}`, landing))
@@ -130,7 +130,7 @@ func TestFirstExamplesOfTheDocumentation(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
-	landing, url, counts := bucket(t, s), queue(t, s, nil), table(t, s)
+	landing, url, counts := s.NewBucket(), s.NewQueue(nil), s.NewTable(harness.Table{})
 	put(t, s, landing, "a", "1")
 	id := s.Name("landing-quiet")
 	s.Temporal("workflow", "start", "--type", "Quiescence", "--task-queue", s.TaskQueue, "--workflow-id", id,

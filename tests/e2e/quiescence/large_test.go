@@ -25,7 +25,7 @@ func TestHundredThousandObjects(t *testing.T) {
 	const objects = 100_000
 	s := harness.Start(t)
 	s.StartWorker()
-	landing := bucket(t, s)
+	landing := s.NewBucket()
 	began := time.Now()
 	fill(t, s, landing, "in/", 0, objects)
 	t.Logf("%d objects written in %s", objects, time.Since(began).Round(time.Second))

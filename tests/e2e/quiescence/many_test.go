@@ -35,7 +35,7 @@ func TestManyWatchesOfOneTable(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
-	counts := table(t, s)
+	counts := s.NewTable(harness.Table{})
 	document := `{"source":{"dynamodb":{"table":%q,"key":%s}},"repeats":1,"minRecords":0,"delay":{"base":"20s"}}`
 	begin := func(key string) client.WorkflowRun {
 		return watch(t, s, s.Name("many"), fmt.Sprintf(document, counts, key))
@@ -72,7 +72,7 @@ func TestTerminatedWatchPollsNoMore(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	worker := s.StartWorker()
-	counts := table(t, s)
+	counts := s.NewTable(harness.Table{})
 	setCount(t, s, counts, 3)
 	id := s.Name("terminated")
 	watch(t, s, id, `{`+counterSource(counts)+`,"repeats":1000,"delay":{"base":"300ms"}}`)

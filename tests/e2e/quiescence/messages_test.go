@@ -62,7 +62,7 @@ func TestTuneFinishStopReachThePollingActivity(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
-	counts := table(t, s)
+	counts := s.NewTable(harness.Table{})
 	setCount(t, s, counts, 3)
 	started := s.Starter("quiescence", "run", "--id", s.Name("watch"), "--table", counts, "--counter", "landing",
 		"--repeats", "1000", "--delay", "500ms").OK(t)
@@ -110,7 +110,7 @@ func TestWatchOutlivesItsWorkers(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	worker := s.StartWorker()
-	counts := table(t, s)
+	counts := s.NewTable(harness.Table{})
 	setCount(t, s, counts, 3)
 	id := s.Name("watch")
 	run := watch(t, s, id, `{`+counterSource(counts)+`,"repeats":20,"delay":{"base":"300ms"}}`)
@@ -132,7 +132,7 @@ func TestCaseQ02FailingPollsOnTheStack(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
-	landing := bucket(t, s)
+	landing := s.NewBucket()
 	put(t, s, landing, "a", "1")
 	for _, fault := range []harness.Fault{
 		{Status: 503, Code: "SlowDown"}, {Status: 500, Code: "InternalError"}, {Drop: "answer"}, {Status: 403, Code: "AccessDenied"},
@@ -183,7 +183,7 @@ func TestThenReachesOutside(t *testing.T) {
 	s := harness.Start(t)
 	ready, gone := newHook(t, 503, 429), newHook(t, 404)
 	s.StartWorker("SLUICE_HTTP_ALLOW="+ready.URL+","+gone.URL, "SLUICE_HTTP_AUTH_DEPLOY=Bearer open-sesame")
-	counts := table(t, s)
+	counts := s.NewTable(harness.Table{})
 	setCount(t, s, counts, 2)
 	id, other := s.Name("watch"), s.Name("other")
 	watch(t, s, other, `{"source":{"signal":{}},"expected":7}`)
@@ -239,7 +239,7 @@ func TestLateGeneration(t *testing.T) {
 	s := harness.Start(t)
 	late := newHook(t)
 	s.StartWorker("SLUICE_HTTP_ALLOW=" + late.URL)
-	counts := table(t, s)
+	counts := s.NewTable(harness.Table{})
 	setCount(t, s, counts, 2)
 	id := s.Name("watch")
 	run := watch(t, s, id, fmt.Sprintf(`{%s,"repeats":2,"delay":{"base":"300ms"},"late":{"watch":"12s"},"then":[{"http":{"url":%q},"on":["late"]}]}`,
@@ -277,7 +277,7 @@ func TestStarterWaitsAndShows(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
-	landing := bucket(t, s)
+	landing := s.NewBucket()
 	put(t, s, landing, "a", "1")
 	out := s.Starter("quiescence", "run", "--bucket", landing, "--repeats", "2", "--delay", "3s", "--wait").OK(t)
 	require.Contains(t, out.Stdout, `"reason": "quiet"`)

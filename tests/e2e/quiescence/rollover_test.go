@@ -48,7 +48,7 @@ func TestCaseQ14SignalsSurviveTheRollOver(t *testing.T) {
 func TestCaseQ04KilledCountingWorkersOnTheStack(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
-	counts, url := table(t, s), queue(t, s, map[string]string{"VisibilityTimeout": "5"})
+	counts, url := s.NewTable(harness.Table{}), s.NewQueue(map[string]string{"VisibilityTimeout": "5"})
 	worker := s.StartWorker()
 	first, second := monitor(t, s, url, counts, ""), monitor(t, s, url, counts, "")
 	const objects = 400
@@ -80,7 +80,7 @@ func TestStarterCounts(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
-	counts, url := table(t, s), queue(t, s, nil)
+	counts, url := s.NewTable(harness.Table{}), s.NewQueue(nil)
 	id := "count/" + nameOf(url)
 	s.Starter("count", "run", "--queue-url", url, "--table", counts).OK(t)
 	out := s.Starter("count", "run", "--queue-url", url, "--table", counts).Exits(t, 1)

@@ -15,39 +15,10 @@ import (
 	"sluice/tests/harness"
 )
 
-// table makes a table as CountObjects needs it.
-func table(t *testing.T, s *harness.Stack) string {
-	t.Helper()
-	name := s.Name("counts")
-	_, err := s.DynamoDB.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            &name,
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-	})
-	require.NoError(t, err)
-	return name
-}
-
-func bucket(t *testing.T, s *harness.Stack) string {
-	t.Helper()
-	name := s.Name("landing")
-	_, err := s.S3.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &name})
-	require.NoError(t, err)
-	return name
-}
-
 func put(t *testing.T, s *harness.Stack, bucket, key, body string) {
 	t.Helper()
 	_, err := s.S3.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(body)})
 	require.NoError(t, err)
-}
-
-func queue(t *testing.T, s *harness.Stack, attributes map[string]string) string {
-	t.Helper()
-	made, err := s.SQS.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String(s.Name("events")), Attributes: attributes})
-	require.NoError(t, err)
-	return *made.QueueUrl
 }
 
 func TestSources(t *testing.T) {
@@ -57,7 +28,7 @@ func TestSources(t *testing.T) {
 	const rule = `"repeats":2,"delay":{"base":"300ms"}`
 
 	t.Run("dynamodb", func(t *testing.T) {
-		counts := table(t, s)
+		counts := s.NewTable(harness.Table{})
 		run := watch(t, s, s.Name("watch"), fmt.Sprintf(`{"source":{"dynamodb":{"table":%q,"key":{"id":{"S":"landing"}}}},%s}`, counts, rule))
 		_, err := s.DynamoDB.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &counts, Item: map[string]types.AttributeValue{
 			"id": &types.AttributeValueMemberS{Value: "landing"}, "num_records": &types.AttributeValueMemberN{Value: "3"},
@@ -69,7 +40,7 @@ func TestSources(t *testing.T) {
 		s.Record(run.GetID(), "Quiescence", "dynamodb")
 	})
 	t.Run("s3", func(t *testing.T) {
-		landing := bucket(t, s)
+		landing := s.NewBucket()
 		put(t, s, landing, "in/a.csv", "a")
 		put(t, s, landing, "in/dir/", "")
 		put(t, s, landing, "other/b.csv", "b")
@@ -79,7 +50,7 @@ func TestSources(t *testing.T) {
 		require.EqualValues(t, 1, r.Count)
 	})
 	t.Run("sqs", func(t *testing.T) {
-		url := queue(t, s, nil)
+		url := s.NewQueue(nil)
 		_, err := s.SQS.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("x")})
 		require.NoError(t, err)
 		id := s.Name("watch")
