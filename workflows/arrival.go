@@ -6,7 +6,7 @@ import (
 )
 
 // Interceptor makes the order in which signals arrive visible to the inbox of a
-// workflow. The SDK keeps a channel a signal name and so forgets which of two
+// workflow, and whether a workflow task has updates. The SDK keeps a channel a signal name and so forgets which of two
 // names came first in one workflow task; a pause and an unpause, or a suspend and
 // a resume, decide by that order. Workers and replayers both have to have it.
 func Interceptor() interceptor.WorkerInterceptor { return &arrivalInterceptor{} }
@@ -30,14 +30,21 @@ func (i *arrivalInbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.E
 	return i.Next.ExecuteWorkflow(workflow.WithValue(ctx, arrivalsKey{}, i.arrivals), in)
 }
 
+func (i *arrivalInbound) ExecuteUpdate(ctx workflow.Context, in *interceptor.UpdateInput) (any, error) {
+	i.arrivals.updatedIn = taskOf(ctx)
+	return i.Next.ExecuteUpdate(ctx, in)
+}
+
 func (i *arrivalInbound) HandleSignal(ctx workflow.Context, in *interceptor.HandleSignalInput) error {
 	i.arrivals.names = append(i.arrivals.names, in.SignalName)
 	return i.Next.HandleSignal(ctx, in)
 }
 
-// arrivals are the names of the signals that a workflow has not taken yet, in
-// the order in which they came.
-type arrivals struct{ names []string }
+// arrivals are what has come for a workflow.
+type arrivals struct {
+	names     []string // of the signals not taken yet, in the order in which they came
+	updatedIn int      // the last workflow task in which an update was accepted; 0: none
+}
 
 type arrivalsKey struct{}
 

@@ -174,7 +174,8 @@ func (c *claimer) end(ctx workflow.Context) (*ClaimTasksStatus, error) {
 // continueAsNew starts a new run; the polling activity has ended, so nothing is
 // pending, and the signals that came are taken in first.
 func (c *claimer) continueAsNew(ctx workflow.Context) error {
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+	var next rollOver
+	if err := next.await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return err
 	}
 	c.signals.take(ctx, c.finished)

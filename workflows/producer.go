@@ -46,7 +46,14 @@ func Producer(ctx workflow.Context, raw json.RawMessage) error {
 			return err
 		}
 		if p.mayEnd(ctx) {
-			return p.end(ctx)
+			now, err := p.next.now(ctx)
+			switch {
+			case err != nil:
+				return err
+			case now:
+				return p.end(ctx)
+			}
+			continue
 		}
 		p.dirty = false
 		p.timer.set(p.background, p.wakeAt(ctx), p.waitsFor())
@@ -88,6 +95,7 @@ type producer struct {
 	dirty      bool // a message has changed something
 	waiting    int  // flushes that wait for their answer
 	closing    closing
+	next       rollOver
 	attributes attributes
 	details    string
 }

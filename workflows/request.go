@@ -52,7 +52,14 @@ func Request(ctx workflow.Context, raw json.RawMessage) (*RequestResult, error) 
 		case r.gate.Ended() && (len(r.tries) == 0 || !workflow.Now(ctx).Before(r.gate.GraceUntil)):
 			return r.end(ctx)
 		case r.mayRollOver(ctx):
-			return nil, r.rollOver(ctx)
+			now, err := r.next.now(ctx)
+			switch {
+			case err != nil:
+				return nil, err
+			case now:
+				return nil, r.rollOver(ctx)
+			}
+			continue
 		case r.gate.State == jobchain.Running:
 			r.dispatch(ctx)
 		}
@@ -81,6 +88,7 @@ type request struct {
 	tries    []*try // those that run, in the order of their dispatch
 
 	signals      *inbox
+	next         rollOver
 	acted        int       // gate.Changes that act has acted on
 	caughtUp     bool      // by an update's handler, so that the main line has to look what to do
 	answerBy     time.Time // when the suspend that waits for an answer gets it

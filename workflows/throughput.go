@@ -48,6 +48,7 @@ type throughputRun struct {
 	describing  bool
 	rearm       bool // what the main line waits for has changed
 	signals     *inbox
+	next        rollOver
 	lastDetails string
 }
 
@@ -69,7 +70,7 @@ func (r *throughputRun) serve(ctx workflow.Context) (*throughput.Status, error) 
 		if !ending && !info.GetContinueAsNewSuggested() {
 			continue
 		}
-		if err := workflow.Await(ctx, func() bool { return !r.describing && workflow.AllHandlersFinished(ctx) }); err != nil {
+		if err := r.next.await(ctx, func() bool { return !r.describing && workflow.AllHandlersFinished(ctx) }); err != nil {
 			return nil, err
 		}
 		r.signals.take(ctx, r.signalled(ctx))
