@@ -28,7 +28,7 @@ import (
 
 // fakeStream answers PutRecords as a test says, and keeps what it stored.
 type fakeStream struct {
-	t      *testing.T
+	t      testing.TB
 	shards recordbatch.ShardMap
 	// answer may end call n (from 1) in its own way; it says whether it did.
 	answer func(w http.ResponseWriter, n int, records []recordbatch.Record) bool
@@ -41,10 +41,11 @@ type fakeStream struct {
 	calls  [][]recordbatch.Record
 	at     []time.Time
 	stored []recordbatch.Record
+	called chan struct{} // a call came
 }
 
-func newFakeStream(t *testing.T, shards int) *fakeStream {
-	f := &fakeStream{t: t, shards: recordbatch.EvenShards(shards)}
+func newFakeStream(t testing.TB, shards int) *fakeStream {
+	f := &fakeStream{t: t, shards: recordbatch.EvenShards(shards), called: make(chan struct{}, 1)}
 	for i := range f.shards {
 		f.shards[i].ID = fmt.Sprintf("shardId-%012d", i)
 	}
@@ -96,6 +97,7 @@ func (f *fakeStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.calls, f.at = append(f.calls, records), append(f.at, time.Now())
 	n := len(f.calls)
 	f.mu.Unlock()
+	nudge(f.called)
 	if f.answer != nil && f.answer(w, n, records) {
 		return
 	}
@@ -153,14 +155,14 @@ func (m *memoryLetters) SendMessage(_ context.Context, _, body string) error {
 
 // kinesisWorld runs the Kinesis activities against a fake stream.
 type kinesisWorld struct {
-	t       *testing.T
+	t       testing.TB
 	stream  *fakeStream
 	kinesis *Kinesis
 	letters *memoryLetters
 	env     *testsuite.TestActivityEnvironment
 }
 
-func newKinesisWorld(t *testing.T, shards int, change ...func(*KinesisSettings)) *kinesisWorld {
+func newKinesisWorld(t testing.TB, shards int, change ...func(*KinesisSettings)) *kinesisWorld {
 	f := newFakeStream(t, shards)
 	server := httptest.NewServer(f)
 	t.Cleanup(server.CloseClientConnections)

@@ -43,8 +43,9 @@ type chunk struct {
 // read gathers the next chunk; io.EOF comes with the last one.
 func (p *objectPut) read(ctx context.Context) (*chunk, error) {
 	c := &chunk{Chunk: p.stream.chunk(), block: make([]byte, 0, chunkBytes)}
+	most := min(chunkRecords, p.k.Settings.Limits.Records) // no more than goes out at once
 	err := ctx.Err()
-	for err == nil && len(c.Items) < chunkRecords && c.bytes < chunkBytes {
+	for err == nil && len(c.Items) < most && c.bytes < chunkBytes {
 		var record objectrecords.Record
 		if record, err = p.records.Next(); err != nil {
 			break
@@ -54,9 +55,7 @@ func (p *objectPut) read(ctx context.Context) (*chunk, error) {
 			break
 		}
 		p.next++
-		p.offset = record.End
-		p.ends[n%int64(len(p.ends))] = record.End
-		if !p.call.has(n) {
+		if !p.call.took(record.End) {
 			p.take(c, n, &record)
 		}
 	}
@@ -179,15 +178,14 @@ func (p *objectPut) clean() putState {
 
 func (p *objectPut) checkpoint(pin *putPin, reserved int64) putState {
 	state := p.call.state(reserved)
-	state.ETag, state.Coding, state.Offset = p.from.ETag, p.from.Coding, p.from.Offset
-	state.Size = p.input.Object.Size
+	state.ETag, state.Coding, state.Size = p.from.ETag, p.from.Coding, p.input.Object.Size
 	if pin != nil {
 		state.ETag, state.Coding, state.Size = pin.etag, pin.coding, pin.size
 	}
-	if state.Next > p.from.Next {
-		state.Offset = p.ends[(state.Next-1)%int64(len(p.ends))]
-	}
 	state.Output.RecordCount = 0
+	if p.certain.Load() {
+		state.Seal = state.seal()
+	}
 	return state
 }
 

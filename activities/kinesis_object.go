@@ -104,9 +104,8 @@ type objectPut struct {
 	call    *putCall
 	from    putState // the checkpoint that this attempt began with
 	marker  *marker
-	next    int64   // number of the next record that is read
-	offset  int64   // where it begins
-	ends    []int64 // where record n ends, at n modulo its length
+	certain atomic.Bool // where the attempt began is known to be right
+	next    int64       // number of the next record that is read
 	sent    atomic.Int64
 	marked  int64 // what sent was at the last mark
 	ahead   atomic.Int64
@@ -123,24 +122,23 @@ type putPin struct {
 
 // begin takes up the checkpoint.
 func (p *objectPut) begin(ctx context.Context) error {
-	found, err := Checkpoint(ctx, &p.from)
+	from, progress, _, err := takeUp(ctx, "Kinesis.PutObject", windowRecords)
 	if err != nil {
-		return Invalid("Kinesis.PutObject", fmt.Errorf("checkpoint: %w", err))
+		return err
 	}
-	progress := recordbatch.NewProgress(p.from.Next, windowRecords)
-	if err := progress.Mark(p.from.Ahead); err != nil {
-		return Invalid("Kinesis.PutObject", fmt.Errorf("checkpoint: %w", err))
+	if err := from.misplaced(); err != nil {
+		return badCheckpoint("Kinesis.PutObject", err)
 	}
-	if found && p.from.ETag != "" {
-		p.input.Object.ETag = p.from.ETag
+	p.from = from
+	if from.ETag != "" {
+		p.input.Object.ETag = from.ETag
 	}
-	p.call = newPutCall(recordbatch.Call{Keyed: p.input.Ordering == OrderingKey, MaxAttempts: p.input.MaxAttempts}, progress, p.from.Output)
+	p.call = newPutCall(recordbatch.Call{Keyed: p.input.Ordering == OrderingKey, MaxAttempts: p.input.MaxAttempts}, progress, from.Output)
 	p.call.letters = p.input.DeadLetter.on()
-	p.next, p.offset = p.from.Next, p.from.Offset
+	p.call.ends = recordbatch.NewEnds(from.Next, from.Offset, windowRecords)
+	p.certain.Store(from.Next == 0 || from.Seal != "")
+	p.next = from.Next
 	p.sent.Store(p.next)
-	// Twice the window, so that a slot is never written while the checkpoint may
-	// still read it.
-	p.ends = make([]int64, 2*windowRecords)
 	p.stream, err = p.k.stream(ctx, p.input.stream())
 	return err
 }
@@ -153,14 +151,7 @@ func (p *objectPut) run(ctx context.Context) error {
 	err := p.open(alive)
 	if err == nil {
 		defer func() { _ = p.source.Close() }()
-		err = p.feed(alive)
-	}
-	if err == nil {
-		p.stream.last()
-		err = p.stream.settled(alive, p.call)
-	}
-	if err == nil {
-		err = p.k.writeLetters(alive, p.input.Destination, p.call, p.name())
+		err = p.putAll(alive)
 	}
 	if err != nil || p.call.refusal() != nil {
 		p.stream.giveUp(p.call, WorkerIsStopping(alive))
@@ -168,6 +159,54 @@ func (p *objectPut) run(ctx context.Context) error {
 	interrupted := Interrupted(alive, "Kinesis.PutObject", p.clean())
 	stop()
 	return p.end(ctx, interrupted, err)
+}
+
+// putAll reads and puts all records and sees every one settled.
+func (p *objectPut) putAll(ctx context.Context) error {
+	if err := p.makeCertain(ctx); err != nil {
+		return err
+	}
+	if err := p.feed(ctx); err != nil {
+		return err
+	}
+	p.stream.last()
+	if err := p.stream.settled(ctx, p.call); err != nil {
+		return err
+	}
+	if err := p.k.writeLetters(ctx, p.input.Destination, p.call, p.name()); err != nil {
+		return err
+	}
+	if n := p.call.settledCount(); n > p.next {
+		return badCheckpoint("Kinesis.PutObject", fmt.Errorf("it has %d records settled, %s has %d", n, p.name(), p.next))
+	}
+	return nil
+}
+
+// makeCertain reads up to where a checkpoint without a seal says that the attempt
+// goes on, to see that the record lies there.
+func (p *objectPut) makeCertain(ctx context.Context) error {
+	if p.certain.Load() {
+		return nil
+	}
+	var last objectrecords.Record
+	for n := range p.from.Next {
+		record, err := p.records.Next()
+		if err == io.EOF {
+			return badCheckpoint("Kinesis.PutObject", fmt.Errorf("it goes on at record %d, %s has %d", p.from.Next, p.name(), n))
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		last = record
+	}
+	if last.End != p.from.Offset {
+		return badCheckpoint("Kinesis.PutObject", fmt.Errorf("record %d of %s begins at byte %d, not %d", p.from.Next, p.name(), last.End, p.from.Offset))
+	}
+	p.certain.Store(true)
+	return nil
 }
 
 // end is the attempt's own end: its error with what is still owed.
@@ -183,18 +222,19 @@ func (p *objectPut) end(ctx context.Context, interrupted, err error) error {
 	if interrupted != nil {
 		return interrupted
 	}
-	var format *objectrecords.FormatError
-	if errors.As(err, &format) {
-		return Invalid("Kinesis.PutObject "+p.name(), format)
-	}
-	return withCheckpoint(err, clean)
+	return withCheckpoint(p.notOfFormat(err), clean)
 }
 
 func (p *objectPut) name() string { return p.input.Object.Bucket + "/" + p.input.Object.Key }
 
-// open opens the object where the attempt begins.
+// open opens the object where the attempt begins, or at its beginning where it
+// isn't certain that the checkpoint is right.
 func (p *objectPut) open(ctx context.Context) error {
-	coding, offset := p.from.Coding, p.offset
+	start := p.from.Offset
+	if !p.certain.Load() {
+		start = 0
+	}
+	coding, offset := p.from.Coding, start
 	if coding != objectrecords.Identity {
 		offset = 0 // compressed text is decoded from its beginning
 	}
@@ -205,7 +245,8 @@ func (p *objectPut) open(ctx context.Context) error {
 	var text io.Reader = body
 	if offset == 0 {
 		if coding, text, err = objectrecords.Recognise(body); err != nil {
-			return errors.Join(err, body.Close())
+			_ = body.Close()
+			return err
 		}
 	}
 	p.input.Object.ETag = object.ETag
@@ -213,27 +254,33 @@ func (p *objectPut) open(ctx context.Context) error {
 	decoded, err := objectrecords.Decode(coding, text)
 	if err != nil {
 		_ = body.Close()
-		return Invalid("Kinesis.PutObject "+p.name(), err)
+		return p.notOfFormat(err)
 	}
 	p.source = both{decoded, body}
-	header, err := p.header(ctx, decoded, offset)
+	header, err := p.header(ctx, decoded, start, offset)
 	if err == nil {
-		p.records, err = objectrecords.NewReader(p.input.Format, decoded, p.offset, header)
+		p.records, err = objectrecords.NewReader(p.input.Format, decoded, start, header)
 	}
 	if err != nil {
 		_ = p.source.Close()
-		var format *objectrecords.FormatError
-		if errors.As(err, &format) {
-			return Invalid("Kinesis.PutObject "+p.name(), err)
-		}
+	}
+	return p.notOfFormat(err)
+}
+
+// notOfFormat is err, as InvalidInput where it tells of the object's text; one of
+// the connection stays what it is.
+func (p *objectPut) notOfFormat(err error) error {
+	var format *objectrecords.FormatError
+	if errors.As(err, &format) {
+		return Invalid("Kinesis.PutObject "+p.name(), format)
 	}
 	return err
 }
 
 // header reads a CSV's header again where an attempt begins behind it, and
 // skips to where it begins in decoded text.
-func (p *objectPut) header(ctx context.Context, decoded io.Reader, opened int64) (header []string, err error) {
-	if p.offset == 0 {
+func (p *objectPut) header(ctx context.Context, decoded io.Reader, start, opened int64) (header []string, err error) {
+	if start == 0 {
 		return nil, nil
 	}
 	if p.input.Format == objectrecords.CSV {
@@ -242,7 +289,7 @@ func (p *objectPut) header(ctx context.Context, decoded io.Reader, opened int64)
 		}
 	}
 	if opened == 0 {
-		_, err = io.CopyN(io.Discard, decoded, p.offset)
+		_, err = io.CopyN(io.Discard, decoded, start)
 	}
 	return header, err
 }

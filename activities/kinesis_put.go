@@ -16,19 +16,6 @@ import (
 // it takes the rest back into the checkpoint.
 const drainTime = 2 * time.Second
 
-// putState is the checkpoint of a put: which of its records, numbered from 0,
-// are settled, and what became of them.
-type putState struct {
-	Next     int64            `json:"next"`               // all below are settled
-	Ahead    string           `json:"ahead,omitempty"`    // those settled beyond, relative to Next
-	Reserved int64            `json:"reserved,omitempty"` // unsettled ones below may have a copy
-	Offset   int64            `json:"offset,omitempty"`   // PutObject: where record Next begins
-	ETag     string           `json:"etag,omitempty"`     // PutObject: the object's at the first attempt
-	Coding   string           `json:"coding,omitempty"`   // PutObject: how the object is compressed
-	Size     int64            `json:"size,omitempty"`     // PutObject: of the object, for whoever shows progress
-	Output   PutRecordsOutput `json:"output"`
-}
-
 // PutRecords puts the records of the call to a stream, in shared requests, and
 // repeats what was not stored. Each record is judged by its own entry of the
 // answer. A bad record is set aside, its neighbours go through.
@@ -79,17 +66,15 @@ func readPut(operation string, raw json.RawMessage, input *PutRecordsInput) ([]r
 
 // put sends records and waits for the end of all of them.
 func (k *Kinesis) put(ctx context.Context, to Destination, records []recordbatch.Record, rules recordbatch.Call) (*putCall, error) {
-	var state putState
-	found, err := Checkpoint(ctx, &state)
+	state, progress, found, err := takeUp(ctx, "Kinesis.PutRecords", len(records)+1)
 	if err != nil {
-		return nil, Invalid("Kinesis.PutRecords", fmt.Errorf("checkpoint: %w", err))
+		return nil, err
+	}
+	if n := progress.Settled(); n > int64(len(records)) {
+		return nil, badCheckpoint("Kinesis.PutRecords", fmt.Errorf("it has %d records settled, the input has %d", n, len(records)))
 	}
 	if !found && activity.GetInfo(ctx).Attempt > 1 {
 		state.Reserved = int64(len(records)) // an attempt that left nothing may have sent all
-	}
-	progress := recordbatch.NewProgress(state.Next, len(records)+1)
-	if err := progress.Mark(state.Ahead); err != nil {
-		return nil, Invalid("Kinesis.PutRecords", fmt.Errorf("checkpoint: %w", err))
 	}
 	call := newPutCall(rules, progress, state.Output)
 	call.letters = to.DeadLetter.on()
@@ -242,7 +227,11 @@ func (c *putCall) state(reserved int64) putState {
 	for id, n := range c.output.Shards {
 		output.Shards[id] = n
 	}
-	return putState{Next: c.progress.Next(), Ahead: c.progress.Ahead(), Reserved: reserved, Output: output}
+	next, offset := c.progress.Next(), int64(0)
+	if c.ends != nil {
+		next, offset = c.ends.At(next)
+	}
+	return putState{Next: next, Offset: offset, Ahead: c.progress.AheadOf(next), Reserved: reserved, Output: output}
 }
 
 // unsure is up to where owed records may have a copy after all.

@@ -49,23 +49,27 @@ func TestPutObjectGoesOnInEveryFormat(t *testing.T) {
 		for _, coding := range []string{objectrecords.Identity, objectrecords.Gzip, objectrecords.Zstd} {
 			t.Run(format+" "+coding, func(t *testing.T) {
 				fields := `"Format":"` + format + `","Envelope":true,"Run":"r"`
-				whole := newKinesisWorld(t, 1, atOnce)
-				whole.object(compress(t, coding, text))
-				_, err := whole.putObject(fields)
+				undisturbed := newKinesisWorld(t, 1, atOnce)
+				undisturbed.object(compress(t, coding, text))
+				_, err := undisturbed.putObject(fields)
 				require.NoError(t, err)
-				require.Len(t, whole.stream.stored, n)
+				require.Len(t, undisturbed.stream.stored, n)
 
 				ends := endsOf(t, format, text)
-				for _, next := range []int64{1, 37, n} {
+				for i, next := range []int64{1, 37, n, 1, 37, n} {
 					w := newKinesisWorld(t, 1, atOnce)
 					w.object(compress(t, coding, text))
-					w.env.SetHeartbeatDetails(putState{Next: next, Offset: ends[next-1], ETag: "v1", Coding: coding,
-						Output: PutRecordsOutput{StoredRecordCount: next}})
+					state := putState{Next: next, Offset: ends[next-1], ETag: "v1", Coding: coding,
+						Output: PutRecordsOutput{StoredRecordCount: next}}
+					if i < 3 { // else it is put together by somebody
+						state = whole(state)
+					}
+					w.env.SetHeartbeatDetails(state)
 					out, err := w.putObject(fields)
 					require.NoError(t, err)
 					require.EqualValues(t, n, out.RecordCount)
 					require.EqualValues(t, n, out.StoredRecordCount)
-					require.Equal(t, whole.stream.stored[next:], append(whole.stream.stored[:0:0], w.stream.stored...))
+					require.Equal(t, undisturbed.stream.stored[next:], append(undisturbed.stream.stored[:0:0], w.stream.stored...))
 				}
 			})
 		}

@@ -45,6 +45,7 @@ type putCall struct {
 
 	mu       sync.Mutex
 	progress *recordbatch.Progress
+	ends     *recordbatch.Ends // of an object's records
 	output   PutRecordsOutput
 	pending  []letter
 	denied   *recordbatch.Outcome
@@ -185,17 +186,28 @@ func (c *putCall) deny(outcome recordbatch.Outcome) {
 	}
 }
 
-// has and fits ask the progress.
-func (c *putCall) has(n int64) bool {
+// took notes where the record that was read next ends, and says whether an
+// earlier attempt has settled it.
+func (c *putCall) took(end int64) (settled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	n := c.ends.Next()
+	c.ends.Took(end)
 	return c.progress.Has(n)
 }
 
+// fits asks the progress.
 func (c *putCall) fits(n int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.progress.Fits(n)
+}
+
+// settledCount is how many records are settled, by this and earlier attempts.
+func (c *putCall) settledCount() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.progress.Settled()
 }
 
 // refusal is the outcome with which the call was denied, or nil.

@@ -31,14 +31,14 @@ func (p *Progress) Settled() int64 { return p.next + p.ahead }
 
 // Fits says whether record n may be sent: beyond the window its end could not
 // be noted.
-func (p *Progress) Fits(n int64) bool { return n < p.next+p.window }
+func (p *Progress) Fits(n int64) bool { return n-p.next < p.window }
 
 // Has says whether record n is settled.
 func (p *Progress) Has(n int64) bool {
 	if n < p.next {
 		return true
 	}
-	if n >= p.next+p.window {
+	if !p.Fits(n) {
 		return false
 	}
 	word, bit := p.place(n)
@@ -74,29 +74,40 @@ func (p *Progress) place(n int64) (word int64, bit uint64) {
 
 // Ahead writes the settled records beyond Next as ranges relative to it:
 // "3-7,12". It is empty where there are none.
-func (p *Progress) Ahead() string {
-	var out strings.Builder
+func (p *Progress) Ahead() string { return p.AheadOf(p.next) }
+
+// AheadOf writes the settled records from record n on, which is at most Next, as
+// ranges relative to n.
+func (p *Progress) AheadOf(n int64) string {
+	var out []byte
+	if n < p.next {
+		out = appendRange(out, 0, p.next-1-n)
+	}
 	left := p.ahead
-	for n := p.next; left > 0 && n < p.next+p.window; {
-		if !p.Has(n) {
-			n += p.gap(n)
+	for at := p.next; left > 0; {
+		if !p.Has(at) {
+			at += p.gap(at)
 			continue
 		}
-		from := n
-		for p.Has(n) && n < p.next+p.window {
-			n++
+		from := at
+		for p.Has(at) {
+			at++
 		}
-		left -= n - from
-		if out.Len() > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteString(strconv.FormatInt(from-p.next, 10))
-		if n-from > 1 {
-			out.WriteByte('-')
-			out.WriteString(strconv.FormatInt(n-1-p.next, 10))
-		}
+		left -= at - from
+		out = appendRange(out, from-n, at-1-n)
 	}
-	return out.String()
+	return string(out)
+}
+
+func appendRange(out []byte, from, to int64) []byte {
+	if len(out) > 0 {
+		out = append(out, ',')
+	}
+	out = strconv.AppendInt(out, from, 10)
+	if to > from {
+		out = strconv.AppendInt(append(out, '-'), to, 10)
+	}
+	return out
 }
 
 // gap is how many records from n on are surely unmarked, at least one.
@@ -109,12 +120,12 @@ func (p *Progress) gap(n int64) int64 {
 	return int64(bits.TrailingZeros64(rest)) - n%64
 }
 
-// Mark settles the ranges that Ahead wrote.
+// Mark settles the ranges that Ahead or AheadOf wrote, in their order.
 func (p *Progress) Mark(ahead string) error {
 	if ahead == "" {
 		return nil
 	}
-	base := p.next
+	base, least := p.next, int64(0)
 	for part := range strings.SplitSeq(ahead, ",") {
 		from, to, isRange := strings.Cut(part, "-")
 		if !isRange {
@@ -122,12 +133,13 @@ func (p *Progress) Mark(ahead string) error {
 		}
 		a, errA := strconv.ParseInt(from, 10, 64)
 		b, errB := strconv.ParseInt(to, 10, 64)
-		if errA != nil || errB != nil || a < 0 || b < a || b >= p.window {
+		if errA != nil || errB != nil || a < least || b < a || b >= p.window {
 			return fmt.Errorf("not a list of settled records: %q", part)
 		}
 		for n := a; n <= b; n++ {
 			p.Settle(base + n)
 		}
+		least = b + 1
 	}
 	return nil
 }
