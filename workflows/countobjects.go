@@ -56,6 +56,7 @@ type monitor struct {
 	asOf      time.Time
 	over      bool
 	shown     attributes
+	next      rollOver
 	interrupt workflow.CancelFunc // stops the activity that goes on
 }
 
@@ -67,8 +68,12 @@ func (m *monitor) run(ctx workflow.Context) (*CountStatus, error) {
 		if err := m.count(ctx); err != nil {
 			return nil, err
 		}
-		if !m.over && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) {
-			return nil, m.continueAsNew(ctx)
+		for !m.over && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) {
+			if now, err := m.next.now(ctx); err != nil {
+				return nil, err
+			} else if now {
+				return nil, m.continueAsNew(ctx)
+			}
 		}
 	}
 	if err := m.show(ctx); err != nil {

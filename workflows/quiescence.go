@@ -53,6 +53,8 @@ type observer struct {
 	tuned     bool                // a message changed the rule
 	interrupt workflow.CancelFunc // stops the poll that goes on; nil when none does
 	alarm     alarm               // the one timer of the signal source
+	news      *inbox              // of the signal source
+	next      rollOver
 	acting    int                 // `then` entries under way
 	stopActs  workflow.CancelFunc
 }
@@ -69,6 +71,9 @@ func newObserver(ctx workflow.Context, in continuedQuiescence) (*observer, error
 		o.rule.StartBy, o.lateUntil, o.state, o.result, o.total = c.StartBy, c.LateUntil, c.State, c.Result, c.Total
 	}
 	o.applyLateness()
+	if o.in.Source.Signal != nil {
+		o.news = newInbox(ctx, SignalObserved)
+	}
 	if err := o.handle(ctx); err != nil {
 		return nil, err
 	}
@@ -92,8 +97,12 @@ func (o *observer) run(ctx workflow.Context) (*QuiescenceResult, error) {
 		if err := o.show(ctx); err != nil {
 			return nil, err
 		}
-		if o.mayContinueAsNew(ctx) {
-			return nil, o.continueAsNew(ctx)
+		for o.mayContinueAsNew(ctx) {
+			if now, err := o.next.now(ctx); err != nil {
+				return nil, err
+			} else if now {
+				return nil, o.continueAsNew(ctx)
+			}
 		}
 	}
 	err := workflow.Await(ctx, func() bool { return o.acting == 0 && workflow.AllHandlersFinished(ctx) })
@@ -159,7 +168,7 @@ func (o *observer) applyLateness() {
 // mayContinueAsNew: the history is long and nothing is pending. Reports come a few
 // times a day, so this is looked at long before the history's limit.
 func (o *observer) mayContinueAsNew(ctx workflow.Context) bool {
-	return !o.over && o.acting == 0 && o.command == "" &&
+	return !o.over && o.acting == 0 && o.command == "" && !o.hears() &&
 		workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx)
 }
 

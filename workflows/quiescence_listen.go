@@ -15,17 +15,16 @@ import (
 // tick: quiet comes so and so long after the last change, and news only moves it
 // further away.
 func (o *observer) listen(ctx workflow.Context) (activities.WatchReport, error) {
-	news := newInbox(ctx, SignalObserved)
 	for {
 		now := workflow.Now(ctx).UTC()
-		o.hear(ctx, news, now)
+		o.hear(ctx, now)
 		if report, ok := o.heard(ctx, now); ok {
 			return report, nil
 		}
 		o.alarm.set(ctx, o.wake())
 		o.tuned = false
 		err := workflow.Await(ctx, func() bool {
-			return o.alarm.rings() || news.pending() || o.command != "" || o.tuned
+			return o.alarm.rings() || o.hears() || o.command != "" || o.tuned
 		})
 		if err != nil {
 			return activities.WatchReport{}, err
@@ -33,14 +32,17 @@ func (o *observer) listen(ctx workflow.Context) (activities.WatchReport, error) 
 	}
 }
 
+// hears reports that there are signals to take in.
+func (o *observer) hears() bool { return o.news != nil && o.news.pending() }
+
 // hear takes in the signals that have arrived. Those that arrived while no worker
 // was there are taken in before the ticks of that time are counted, so that our
 // own outage makes nothing quiet.
-func (o *observer) hear(ctx workflow.Context, news *inbox, now time.Time) {
+func (o *observer) hear(ctx workflow.Context, now time.Time) {
 	if o.state.Polls == 0 {
 		o.state.Observe(o.rule, o.reading(), now, now)
 	}
-	news.take(ctx, func(name string, raw json.RawMessage) error {
+	o.news.take(ctx, func(name string, raw json.RawMessage) error {
 		var told observed
 		if err := decode(name, raw, &told); err != nil {
 			return err
