@@ -55,7 +55,7 @@ type observer struct {
 	alarm     alarm               // the one timer of the signal source
 	news      *inbox              // of the signal source
 	next      rollOver
-	acting    int                 // `then` entries under way
+	acting    int // `then` entries under way
 	stopActs  workflow.CancelFunc
 }
 
