@@ -21,6 +21,23 @@ type PollMemory struct {
 	Carry    PollCarry    `json:"carry"`
 }
 
+// Report is what a poller with this memory has to tell. It is the memory's, and
+// not the poller's, since a worker that is lost leaves nothing else.
+func (m PollMemory) Report() PollReport {
+	report := PollReport{
+		Lost: m.Lost, Poisoned: m.Poisoned, Excused: m.Excused, Queues: m.Queues, Carry: m.Carry,
+	}
+	for _, t := range m.Tasks {
+		if t.Sure {
+			report.Started = append(report.Started, t.StartedTask)
+		} else {
+			report.Carry.Unsure = append(report.Carry.Unsure, t)
+		}
+	}
+	report.Carry.Credit = report.Carry.Credit.Spend()
+	return report
+}
+
 // memory takes a picture of the state, for a heartbeat or a report.
 func (p *poller) memory() PollMemory {
 	p.mu.Lock()
@@ -80,7 +97,10 @@ func (p *poller) beat(ctx context.Context) error {
 		return nil
 	case errors.As(err, &gone):
 		p.cancel(errFenced)
-	case errors.Is(err, activity.ErrActivityPaused), errors.Is(err, activity.ErrActivityReset), temporal.IsCanceledError(err):
+	case temporal.IsCanceledError(err):
+		p.recall() // what is under way is finished first
+		return nil
+	case errors.Is(err, activity.ErrActivityPaused), errors.Is(err, activity.ErrActivityReset):
 		p.cancel(err)
 	}
 	return err
@@ -153,8 +173,8 @@ func (p *poller) interrupted(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// finish ends the activity: deletes under way get a moment, the rest is owed.
-func (p *poller) finish(ctx context.Context) PollReport {
+// settle gives deletes under way a moment; the rest is owed.
+func (p *poller) settle(ctx context.Context) {
 	ended := make(chan struct{})
 	go func() {
 		p.removals.Wait()
@@ -165,20 +185,6 @@ func (p *poller) finish(ctx context.Context) PollReport {
 	case <-time.After(time.Second):
 	case <-ctx.Done():
 	}
-	m := p.memory()
-	report := PollReport{
-		Lost: m.Lost, Poisoned: m.Poisoned, Excused: m.Excused, Queues: m.Queues, Carry: m.Carry,
-	}
-	for _, t := range m.Tasks {
-		if t.Sure {
-			report.Started = append(report.Started, t.StartedTask)
-		} else {
-			report.Carry.Unsure = append(report.Carry.Unsure, t)
-		}
-	}
-	report.Carry.Credit = report.Carry.Credit.Spend()
-
-	return report
 }
 
 // idMemory remembers counts by message ID, the latest of them: an older message

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 
 	"sluice/internal/backoff"
 	"sluice/internal/taskclaim"
@@ -58,6 +59,8 @@ type poller struct {
 	cancel context.CancelCauseFunc
 	began  time.Time
 
+	recall context.CancelFunc // has the main loop end, when it has finished what it is at
+
 	beatMu sync.Mutex // one heartbeat at a time, so that a newer one is never overwritten
 
 	mu      sync.Mutex
@@ -91,11 +94,15 @@ type pollNews struct {
 // what was dealt with, moves poison aside, and watches that no running Task is
 // lost. What it is about to do is in its heartbeat before it is done, so that a
 // repeat, on whatever worker, goes on with the same tasks and none is started
-// beyond the capacity. It outlives every error of queues and services.
+// beyond the capacity. It outlives every error of queues and services. One that is
+// cancelled finishes what it is at and ends with its PollMemory as the detail.
 func (c *Claimer) Poll(ctx context.Context, in PollInput) (PollReport, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := c.newPoller(ctx, in, cancel)
+	resting, recall := context.WithCancel(ctx)
+	defer recall()
+	p.recall = recall
 	if err := p.restore(ctx); err != nil {
 		return PollReport{}, err
 	}
@@ -106,18 +113,25 @@ func (c *Claimer) Poll(ctx context.Context, in PollInput) (PollReport, error) {
 		if err := p.interrupted(ctx); err != nil {
 			return PollReport{}, err
 		}
+		if resting.Err() != nil && ctx.Err() == nil {
+			p.settle(ctx)
+			m := p.memory()
+			hearOfCancel(ctx, m)
+			return PollReport{}, temporal.NewCanceledError(m)
+		}
 		wait := controlEvery
 		if control, err := p.ask(ctx, false); err != nil {
 			p.log.Warn("claimer cannot ask its workflow", "error", err)
 		} else {
 			p.believe(control.Early)
 			if p.due(control) {
-				return p.finish(ctx), nil
+				p.settle(ctx)
+				return p.memory().Report(), nil
 			}
 			p.watch(ctx, control)
 			wait = p.step(ctx, control)
 		}
-		p.sleep(ctx, wait)
+		p.sleep(resting, wait)
 	}
 }
 

@@ -104,7 +104,7 @@ func (t *trail) clear(ctx context.Context) {
 // keepAlive is KeepAlive for calls that need a mark. The first heartbeat is the
 // mark itself.
 func (t *trail) keepAlive(ctx context.Context) (context.Context, func()) {
-	return keepBeating(ctx, WorkingHeartbeat, nil, false, func() error { return goesOn(t.beat(ctx)) })
+	return keepBeating(ctx, WorkingHeartbeat, nil, false, func(ctx context.Context) error { return goesOn(t.beat(ctx)) })
 }
 
 func (t *trail) beat(ctx context.Context) error {

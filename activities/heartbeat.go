@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 )
@@ -25,53 +24,66 @@ var errWorkerStopping = errors.New("worker stopping")
 // interval, until the returned function is called, which returns when the last
 // heartbeat has been recorded. The context it returns ends when the activity is
 // cancelled, paused or timed out, and when its worker begins to stop; Interrupted
-// tells which. checkpoint is called from another goroutine; with nil the
-// heartbeats have no details.
+// tells which. The heartbeats go on then: what the activity finishes may take
+// longer than its heartbeat timeout. checkpoint is called from another goroutine;
+// with nil the heartbeats have no details.
 func KeepAlive(ctx context.Context, every time.Duration, checkpoint func() any) (context.Context, func()) {
-	return keepBeating(ctx, every, nil, true, func() error {
+	return keepBeating(ctx, every, nil, true, func(ctx context.Context) error {
 		if checkpoint == nil {
 			activity.RecordHeartbeat(ctx)
 			return nil
 		}
 		activity.RecordHeartbeat(ctx, checkpoint())
-		return nil // the SDK ends ctx when the server's answer ends the activity
+		return nil // the SDK ends the activity's context when the server's answer ends the activity
 	})
 }
 
 // keepBeating calls beat an interval after it was called last, whenever prompt says
-// so, and first of all where atOnce does, until the returned function is called. The
-// context it returns ends with ctx, with an error of beat, and when the worker
-// begins to stop, and has that as its cause.
-func keepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{}, atOnce bool, beat func() error) (context.Context, func()) {
+// so, and first of all where atOnce does, until the returned function is called or
+// the attempt is none any more. The context it returns ends with ctx, with an error
+// of beat, and when the worker begins to stop, and has that as its cause; beat goes
+// on then, with a context that does not end.
+func keepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{}, atOnce bool, beat func(context.Context) error) (context.Context, func()) {
 	alive, cancel := context.WithCancelCause(ctx)
+	steady := context.WithoutCancel(ctx)
+	stopping, ended := activity.GetWorkerStopChannel(ctx), ctx.Done()
 	done := make(chan struct{})
 	var beating sync.WaitGroup
 	beating.Go(func() {
 		next := time.NewTimer(betweenBeats(every))
 		defer next.Stop()
-		var err error
-		if atOnce {
-			err = beat()
-		}
-		for err == nil {
+		due := atOnce
+		for {
+			if due {
+				err := beat(steady)
+				if err != nil {
+					cancel(err)
+				}
+				if isNotFound(err) { // nobody waits for its heartbeats any more
+					return
+				}
+			}
+			due = false
 			select {
 			case <-next.C:
+				due = true
 			case <-prompt:
-			case <-activity.GetWorkerStopChannel(ctx):
-				err = errWorkerStopping
-			case <-ctx.Done():
-				err = context.Cause(ctx)
+				due = true
+			case <-stopping:
+				stopping = nil
+				cancel(errWorkerStopping)
+			case <-ended:
+				ended = nil
+				cancel(context.Cause(ctx))
 			case <-done:
 				return
 			}
-			if err == nil {
+			if due {
 				// From the beginning of a heartbeat to that of the next, however
 				// long the server takes to answer.
 				next.Reset(betweenBeats(every))
-				err = beat()
 			}
 		}
-		cancel(err)
 	})
 	return alive, sync.OnceFunc(func() {
 		close(done)
@@ -93,8 +105,7 @@ func goesOn(err error) error {
 // attempt: it is to stop, or is none any more. Any other error is the network's.
 func endsAttempt(err error) bool {
 	var canceled *temporal.CanceledError
-	var gone *serviceerror.NotFound
-	return errors.As(err, &canceled) || errors.As(err, &gone) || errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset)
+	return errors.As(err, &canceled) || isNotFound(err) || errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset)
 }
 
 // Interrupted tells why a context of KeepAlive ended, as the error with which

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 )
 
@@ -19,7 +21,7 @@ func TestHeartbeatsAreTimedFromBeginToBegin(t *testing.T) {
 		start := time.Now()
 		activity := func(ctx context.Context) error {
 			asked := make(chan struct{}, 1)
-			_, stop := keepBeating(ctx, every, asked, true, func() error {
+			_, stop := keepBeating(ctx, every, asked, true, func(ctx context.Context) error {
 				began = append(began, time.Since(start))
 				return sleep(ctx, every/2)
 			})
@@ -37,4 +39,35 @@ func TestHeartbeatsAreTimedFromBeginToBegin(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []time.Duration{0, every, 2 * every, 11 * every / 4, 15 * every / 4}, began)
 	})
+}
+
+// What an activity finishes after its cancel may take longer than its heartbeat
+// timeout: the heartbeats go on, unless nobody waits for them any more.
+func TestHeartbeatsGoOnAfterTheCancel(t *testing.T) {
+	for _, c := range []struct {
+		answer error
+		beats  int
+	}{{temporal.NewCanceledError(), 8}, {serviceerror.NewNotFound("no such activity"), 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			beats := 0
+			activity := func(ctx context.Context) error {
+				alive, stop := keepBeating(ctx, WorkingHeartbeat, nil, true, func(ctx context.Context) error {
+					require.NoError(t, ctx.Err())
+					beats++
+					return c.answer
+				})
+				<-alive.Done()
+				require.ErrorIs(t, context.Cause(alive), c.answer)
+				time.Sleep(finishing)
+				stop()
+				return nil
+			}
+			var suite testsuite.WorkflowTestSuite
+			env := suite.NewTestActivityEnvironment()
+			env.RegisterActivity(activity)
+			_, err := env.ExecuteActivity(activity)
+			require.NoError(t, err)
+			require.Equal(t, c.beats, beats)
+		})
+	}
 }

@@ -95,16 +95,11 @@ func (q *Quiescence) Watch(ctx context.Context, in WatchInput) (WatchReport, err
 		return WatchReport{}, err
 	}
 	w.source = source
-	polled := make(chan struct{}, 1)
-	w.beat = func() { nudge(polled) }
+	news := make(chan struct{}, 1)
+	w.beat = func() { nudge(news) }
 	w.metrics = activity.GetMetricsHandler(ctx)
 	w.publish()
-	// The client's heartbeat: the activity's own keeps a goroutine and a timer, which
-	// wake the worker once more for each.
-	token := activity.GetInfo(ctx).TaskToken
-	alive, stop := keepBeating(ctx, BeatEvery(in.Rule), polled, true, func() error {
-		return goesOn(q.Temporal.RecordActivityHeartbeat(ctx, token, w.snapshot()))
-	})
+	alive, stop := keepWaiting(ctx, q.Temporal, BeatEvery(in.Rule), news, func() any { return w.snapshot() })
 	defer stop()
 	report, err := w.run(alive)
 	if interrupted := Interrupted(alive, WatchQuiescence, w.snapshot()); err != nil && interrupted != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 
 	"sluice/internal/quiescence"
 	"sluice/internal/s3event"
@@ -25,6 +26,7 @@ type QueueConsumer interface {
 type S3Events struct {
 	DynamoDB DynamoDBCaller
 	SQS      QueueConsumer
+	Temporal client.Client // records heartbeats
 }
 
 func (s *S3Events) activities() []named { return []named{{CountEvents, s.Count}} }
@@ -65,7 +67,8 @@ type CountReport struct {
 }
 
 // Count consumes the queue and keeps the counters until it is cancelled, whose
-// CanceledError has the CountFigures as its detail. The batch under way is finished first.
+// CanceledError has the CountFigures as its detail. The batch under way is finished
+// first, and heartbeats go on until it is.
 // A repeat finishes what an attempt before it left half done and counts nothing
 // twice; two that run at once get in each other's way but count right. A queue or
 // table that isn't there, or refuses us, fails the activity only at its first use;
@@ -87,10 +90,9 @@ func (s *S3Events) Count(ctx context.Context, in CountInput) (CountReport, error
 		counting: s3event.Counting{PrefixDepth: in.PrefixDepth}, failed: c.failed,
 	}
 	c.publish()
-	alive, stop := KeepAlive(ctx, WorkingHeartbeat, func() any { return c.snapshot() })
+	alive, stop := keepWaiting(ctx, s.Temporal, WorkingHeartbeat, make(chan struct{}, 1), func() any { return c.snapshot() })
 	defer stop()
 	report, err := c.run(alive)
-	activity.RecordHeartbeat(ctx, c.snapshot())
 	if interrupted := Interrupted(alive, CountEvents, c.snapshot()); interrupted != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		return CountReport{}, interrupted
 	}

@@ -68,7 +68,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		newKinesis(c, made, store, metrics, logger),
 		&activities.Temporal{Client: made.temporal},
 		&activities.Quiescence{Items: activities.NewGatheredReads(db), S3: made.s3, SQS: made.sqs, Temporal: made.temporal},
-		&activities.S3Events{DynamoDB: db, SQS: made.sqs},
+		&activities.S3Events{DynamoDB: db, SQS: made.sqs, Temporal: made.temporal},
 		&activities.SQS{Client: made.sqs},
 		activities.NewHTTP(c.HTTPAllow, httpCredentials(os.Environ())),
 		&activities.Ingest{

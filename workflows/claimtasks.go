@@ -49,6 +49,7 @@ type claimer struct {
 	ref     activities.ClaimerRef
 	shown   attributes
 	signals *inbox
+	polling waiting
 	ended   bool
 	failed  string // last failure of the polling activity itself
 }
@@ -71,6 +72,7 @@ func (c *claimer) run(ctx workflow.Context) (*ClaimTasksStatus, error) {
 	workflow.Go(ctx, c.watchCancel)
 	// A cancelled context would end the activity before the tasks have stopped.
 	work, _ := workflow.NewDisconnectedContext(ctx)
+	workflow.Go(work, c.interruptOver)
 	for {
 		if err := c.show(work); err != nil {
 			return nil, err
@@ -100,32 +102,44 @@ func (c *claimer) stop(reason string) {
 	}
 }
 
-// poll runs the polling activity once. It outlives all errors it can meet, so a
-// failure here is one of Temporal's, such as a timeout, and is waited out.
+// poll runs one attempt of the polling activity and enters in the books what it
+// did, however it ended.
 func (c *claimer) poll(ctx workflow.Context) error {
-	options := pollOptions(c.in, c.state)
-	var report activities.PollReport
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.ClaimPoll, activities.PollInput{
+	end, err := wait[activities.PollReport, activities.PollMemory](ctx, &c.polling, pollOptions(c.in, c.state), activities.ClaimPoll, activities.PollInput{
 		Claimer: c.ref, Spec: c.in.pollSpec(), Carry: c.state.Carry, Queues: c.state.Queues,
-	}).Get(ctx, &report)
-	if err == nil {
-		c.failed = ""
-		c.state.report(report)
-		return nil
+	})
+	switch {
+	case err != nil: // no error of queues and services ends it: something is wrong with the worker
+		c.failed = err.Error()
+		workflow.GetLogger(ctx).Error("claimer's polling activity failed; it is started again", "error", err)
+		return workflow.Sleep(ctx, 10*time.Second)
+	case end.Result != nil:
+		c.state.report(*end.Result)
+	case end.Left != nil:
+		c.state.report(end.Left.Report())
 	}
-	c.failed = err.Error()
-	workflow.GetLogger(ctx).Error("claimer's polling activity failed; it is started again", "error", err)
-	return workflow.Sleep(ctx, 10*time.Second)
+	c.failed = ""
+	if end.Failure != nil {
+		c.failed = end.Failure.Error()
+	}
+	return nil
 }
 
-// pollOptions are for an activity that lives long and is repeated for ever. A
-// lost worker is noticed within 15 s. It ends by itself every twelve hours, so
-// that the start-to-close timeout is only for one that hangs.
+// interruptOver ends an attempt that waits for nothing any more by the books,
+// whether or not a worker has begun it.
+func (c *claimer) interruptOver(ctx workflow.Context) {
+	for workflow.Await(ctx, func() bool { return c.polling.uninterrupted() && c.state.over(c.in.MaxTasks) }) == nil {
+		c.polling.interrupt()
+	}
+}
+
+// pollOptions are for an activity that lives long. A lost worker is noticed within
+// 15 s. It ends by itself every twelve hours, so that the start-to-close timeout is
+// only for one that hangs.
 func pollOptions(in *ClaimTasksInput, s *claimState) workflow.ActivityOptions {
 	options := activities.WaitOptions()
 	options.StartToCloseTimeout = 24 * time.Hour
 	options.HeartbeatTimeout = 15 * time.Second
-	options.RetryPolicy.MaximumInterval = 10 * time.Second
 	options.Summary = "claims tasks from " + sourceName(in)
 	if s.State != activities.ClaimOpen {
 		options.Summary = "waits for the running tasks"

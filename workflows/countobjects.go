@@ -2,10 +2,8 @@ package workflows
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
@@ -50,14 +48,14 @@ func CountObjects(ctx workflow.Context, raw json.RawMessage) (*CountStatus, erro
 
 // monitor is a run of CountObjects.
 type monitor struct {
-	in        CountInput
-	state     string
-	figures   activities.CountFigures
-	asOf      time.Time
-	over      bool
-	shown     attributes
-	next      rollOver
-	interrupt workflow.CancelFunc // stops the activity that goes on
+	in       CountInput
+	state    string
+	figures  activities.CountFigures
+	asOf     time.Time
+	over     bool
+	shown    attributes
+	next     rollOver
+	counting waiting // the counting activity
 }
 
 func (m *monitor) run(ctx workflow.Context) (*CountStatus, error) {
@@ -95,28 +93,21 @@ func (m *monitor) count(ctx workflow.Context) error {
 	options := activities.WaitOptions()
 	options.HeartbeatTimeout = lostCounter
 	options.Summary = "counts the events of " + queueOf(m.in.QueueURL)
-	counting, cancel := workflow.WithCancel(workflow.WithActivityOptions(ctx, options))
-	m.interrupt = cancel
-	defer func() { m.interrupt = nil }()
-	var report activities.CountReport
-	err := workflow.ExecuteActivity(counting, activities.CountEvents, activities.CountInput{
+	end, err := wait[activities.CountReport, activities.CountFigures](ctx, &m.counting, options, activities.CountEvents, activities.CountInput{
 		QueueURL: m.in.QueueURL, Table: m.in.Table, PrefixDepth: m.in.depth(),
 		Drain: m.state == countDraining, Figures: m.figures,
-	}).Get(ctx, &report)
-	var canceled *temporal.CanceledError
+	})
 	switch {
-	case errors.As(err, &canceled) && ctx.Err() == nil:
-		figures := m.figures
-		if canceled.HasDetails() && canceled.Details(&figures) == nil {
-			m.figures = figures
-		}
 	case err != nil:
-		return ownError(err)
-	default:
-		m.figures = report.Figures
-		if report.Drained {
+		return err
+	case end.Result != nil:
+		m.figures = end.Result.Figures
+		// A stop that came meanwhile overrules a drain that was done by then.
+		if end.Result.Drained && !end.Interrupted {
 			m.state, m.over = StateDone, true
 		}
+	case end.Left != nil:
+		m.figures = *end.Left
 	}
 	m.asOf = workflow.Now(ctx).UTC()
 	m.over = m.over || m.state == countStopped

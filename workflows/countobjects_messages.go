@@ -141,9 +141,7 @@ func (m *monitor) handleEnding(ctx workflow.Context, name, state string) error {
 		}
 		if m.state == countOpen || m.state == countDraining && state == countStopped {
 			m.state = state
-			if m.interrupt != nil {
-				m.interrupt()
-			}
+			m.counting.interrupt()
 		}
 		if _, err := workflow.AwaitWithTimeout(ctx, in.Wait.Std(), func() bool { return m.over }); err != nil {
 			return CountStatus{}, err

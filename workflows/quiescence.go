@@ -48,15 +48,15 @@ type observer struct {
 	over      bool              // nothing is watched any more
 	shown     attributes
 
-	command   string              // the reason for which a message ends the watch
-	note      string              // and its own words
-	tuned     bool                // a message changed the rule
-	interrupt workflow.CancelFunc // stops the poll that goes on; nil when none does
-	alarm     alarm               // the one timer of the signal source
-	news      *inbox              // of the signal source
-	next      rollOver
-	acting    int // `then` entries under way
-	stopActs  workflow.CancelFunc
+	command  string  // the reason for which a message ends the watch
+	note     string  // and its own words
+	tuned    bool    // a message changed the rule
+	polling  waiting // the polling activity
+	alarm    alarm   // the one timer of the signal source
+	news     *inbox  // of the signal source
+	next     rollOver
+	acting   int // `then` entries under way
+	stopActs workflow.CancelFunc
 }
 
 func newObserver(ctx workflow.Context, in continuedQuiescence) (*observer, error) {

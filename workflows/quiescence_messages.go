@@ -95,9 +95,7 @@ func (o *observer) tune(ctx workflow.Context, raw json.RawMessage) (QuiescenceSt
 	o.applyLateness()
 	o.state.Retime(o.rule)
 	o.tuned = true
-	if o.interrupt != nil {
-		o.interrupt()
-	}
+	o.polling.interrupt()
 	return o.status()
 }
 
@@ -129,7 +127,5 @@ func (o *observer) endBy(reason, note string) {
 	if o.command == "" || reason == quiescence.ReasonStopped {
 		o.command, o.note = reason, note
 	}
-	if o.interrupt != nil {
-		o.interrupt()
-	}
+	o.polling.interrupt()
 }

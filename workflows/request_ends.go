@@ -88,12 +88,17 @@ func endByApplicationError(e *jobchain.End, application *temporal.ApplicationErr
 		e.Kind = jobchain.Final
 	}
 	if activities.Retryable(application.Type()) {
-		// Errors made by activities.Fail hold the checkpoint second.
-		e.Checkpoint = detail(application.HasDetails(), func(v ...any) error {
-			var first json.RawMessage
-			return application.Details(append([]any{&first}, v...)...)
-		})
+		e.Checkpoint = checkpointIn(application)
 	}
+}
+
+// checkpointIn is the checkpoint of an error made by activities.Fail, which holds
+// it second.
+func checkpointIn(err *temporal.ApplicationError) json.RawMessage {
+	return detail(err.HasDetails(), func(v ...any) error {
+		var first json.RawMessage
+		return err.Details(append([]any{&first}, v...)...)
+	})
 }
 
 // neverRetried are the contract's types that are final whoever made the error,

@@ -1,0 +1,76 @@
+package workflows
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"sluice/activities"
+	"sluice/internal/quiescence"
+)
+
+// failureOf is an error as the activities make it.
+func failureOf(errType string, checkpoint any) error {
+	return activities.Fail(errType, activities.Failure{Message: "as the test wants it", Checkpoint: checkpoint})
+}
+
+// arrived is an error as a workflow gets it.
+func arrived(err error) error {
+	c := temporal.GetDefaultFailureConverter()
+	return c.FailureToError(c.ErrorToFailure(err))
+}
+
+// What an attempt knew is found wherever its end has it, and nothing is made up.
+func TestWhatAnAttemptLeft(t *testing.T) {
+	seen := quiescence.State{Polls: 7, Count: 3}
+	for _, err := range []error{
+		temporal.NewCanceledError(seen),
+		temporal.NewHeartbeatTimeoutError(seen),
+		failureOf(activities.TypeWorkerStopping, seen),
+		failureOf(activities.TypeUnavailable, seen),
+	} {
+		left := leftBy[quiescence.State](arrived(err))
+		require.NotNil(t, left, err)
+		require.Equal(t, seen, *left, err)
+	}
+	for _, err := range []error{
+		temporal.NewCanceledError(),
+		temporal.NewCanceledError("ACTIVITY_ID_NOT_STARTED"),
+		temporal.NewHeartbeatTimeoutError(),
+		temporal.NewHeartbeatTimeoutError(nil),
+		failureOf(activities.TypeNotFound, nil),
+		errors.New("panic"),
+	} {
+		require.Nil(t, leftBy[quiescence.State](arrived(err)), err)
+	}
+}
+
+// An attempt that fails without a message is followed by another that goes on from
+// what it left, after a pause that a message cuts short.
+func TestAFailedAttemptIsRepeatedFromWhatItLeft(t *testing.T) {
+	var asked []activities.CountInput
+	env := countEnvironment(t, func(in activities.CountInput) (activities.CountReport, error) {
+		asked = append(asked, in)
+		in.Figures.Messages++
+		switch len(asked) {
+		case 1:
+			return activities.CountReport{}, temporal.NewHeartbeatTimeoutError(in.Figures)
+		case 2:
+			return activities.CountReport{}, failureOf(activities.TypeWorkerStopping, in.Figures)
+		default:
+			return activities.CountReport{}, failureOf(activities.TypeUnavailable, in.Figures)
+		}
+	})
+	updateAt(env, time.Hour, UpdateStop, `{}`)
+	env.ExecuteWorkflow(TypeCountObjects, json.RawMessage(`{"queueUrl":"https://sqs/1/events","table":"counts"}`))
+	require.NoError(t, env.GetWorkflowError())
+	var status CountStatus
+	require.NoError(t, env.GetWorkflowResult(&status))
+	require.Equal(t, countStopped, status.State)
+	require.EqualValues(t, len(asked), status.Messages)
+	require.InDelta(t, 125, len(asked), 10, "half a minute apart after the first few")
+}
