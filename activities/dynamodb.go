@@ -16,7 +16,7 @@ import (
 // DynamoDB is the activities "DynamoDB.<Operation>": their input and output are
 // the API's own documents, sent within the table's share of capacity.
 type DynamoDB struct {
-	client    *dynamodb.Client
+	service   *dynamoService
 	marks     HeartbeatRecorder
 	logger    log.Logger
 	scheduler *scheduler
@@ -67,7 +67,7 @@ func NewDynamoDB(c DynamoDBConfig) *DynamoDB {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	return &DynamoDB{
-		client:  c.Client,
+		service: &dynamoService{client: c.Client, asking: make(chan struct{}, 1)},
 		marks:   c.Marks,
 		logger:  c.Logger,
 		payload: c.MaxPayload,
@@ -111,9 +111,10 @@ func (d *DynamoDB) activities() []named {
 }
 
 // run is one attempt of an activity. A repeat keeps the place of the first. Reads,
-// writes without condition and batches may be sent again; for every other write
-// the checkpoint tells whether an earlier attempt sent it, and then the activity
-// ends Ambiguous.
+// writes without condition and batches may be sent again, a transaction for a
+// while under the token it was first sent with; for every other write the
+// checkpoint tells whether an earlier attempt sent it, and then the activity ends
+// Ambiguous.
 func (d *DynamoDB) run(ctx context.Context, operation string, document json.RawMessage) (json.RawMessage, error) {
 	r, err := throughput.ParseRequest(operation, document)
 	if err != nil {
@@ -123,12 +124,7 @@ func (d *DynamoDB) run(ctx context.Context, operation string, document json.RawM
 	if err != nil {
 		return nil, err
 	}
-	if err := trail.doubt(r, time.Now()); err != nil {
-		return nil, err
-	}
-	document = withToken(ctx, document, r)
-	r.Token = r.Token || r.Name == "TransactWriteItems"
-
+	document, r = trail.underToken(ctx, document, r)
 	info := activity.GetInfo(ctx)
 	a := &attempt{
 		operation: operation,
@@ -139,6 +135,11 @@ func (d *DynamoDB) run(ctx context.Context, operation string, document json.RawM
 	}
 	alive, stop := d.keepAlive(ctx, r, trail)
 	defer stop()
+	if trail.marked() {
+		if failed := d.mayRepeat(alive, trail, r); failed != nil {
+			return nil, failed.error(a)
+		}
+	}
 	answer, err := d.do(alive, a, r, document)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -105,26 +104,24 @@ func (d *DynamoDB) once(ctx context.Context, a *attempt, r throughput.Request, d
 	}
 	sending := ctx
 	if !r.Repeatable {
-		if a.trail != nil {
-			if err := a.trail.mark(ctx, time.Now()); err != nil {
-				d.scheduler.settle(t, outcome{unsent: true})
-				if endsAttempt(err) {
-					return nil, &failure{ended: err}
-				}
-				return nil, notNow(r, fmt.Errorf("not sent, since Temporal did not record that it would be: %w", err))
-			}
+		if failed := d.mark(ctx, a.trail, r); failed != nil {
+			d.scheduler.settle(t, outcome{unsent: true})
+			return nil, failed
 		}
 		sending = context.WithoutCancel(ctx) // its end has to be learned
 	}
 	sending, cancel := context.WithTimeout(sending, callTimeout)
 	defer cancel()
-	answer, err := send(sending, d.client, r.Name, r.Tables, document)
+	answer, err := d.service.send(sending, r.Name, r.Tables, document)
 	if err == nil {
 		charges, known := throughput.Charges(answer, r.Target())
 		d.scheduler.settle(t, outcome{charges: charges, known: known, throttled: unprocessedIn(r, answer)})
 		return answer, nil
 	}
 	f := failureOf(r, err)
+	if f.verdict.Applied && a.trail != nil {
+		a.trail.unsure()
+	}
 	d.scheduler.settle(t, f.outcome)
 	if f.verdict.Kind == throughput.Credentials {
 		d.forgetCredentials()
@@ -136,7 +133,7 @@ func (d *DynamoDB) once(ctx context.Context, a *attempt, r throughput.Request, d
 
 // forgetCredentials makes the next call fetch them again (A-U13).
 func (d *DynamoDB) forgetCredentials() {
-	if cache, ok := d.client.Options().Credentials.(*aws.CredentialsCache); ok {
+	if cache, ok := d.service.client.Options().Credentials.(*aws.CredentialsCache); ok {
 		cache.Invalidate()
 	}
 }

@@ -80,7 +80,7 @@ func meaning(r throughput.Request, v throughput.Verdict) (errType string, repeat
 	case throughput.Throttle:
 		return TypeThrottled, true
 	case throughput.Transient:
-		if v.Applied && !r.Repeatable && !r.Token {
+		if v.Applied && !r.Repeatable && r.Token == "" {
 			return TypeAmbiguous, false
 		}
 		return TypeUnavailable, true
@@ -140,7 +140,7 @@ func invalid(r throughput.Request, err error) error {
 
 func (f *failure) describe() Failure {
 	message := f.refusal.Error()
-	if f.errType == TypeAmbiguous {
+	if f.errType == TypeAmbiguous && !f.refusal.unsent {
 		message = "no certain answer, and sent once only: " + message
 	}
 	return Failure{

@@ -33,6 +33,7 @@ type fakeDynamoDB struct {
 	mu       sync.Mutex
 	replies  []reply
 	answer   func(operation string, body []byte) reply // in place of a script
+	date     func() time.Time                          // of the answers; nil: the present
 	requests [][]byte
 	at       []time.Time
 }
@@ -55,6 +56,9 @@ func (f *fakeDynamoDB) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Unlock()
 	if now.status == 0 {
 		panic(http.ErrAbortHandler)
+	}
+	if f.date != nil {
+		w.Header().Set("Date", f.date().UTC().Format(http.TimeFormat))
 	}
 	if now.header != "" {
 		w.Header().Set("X-Amzn-Errortype", now.header)

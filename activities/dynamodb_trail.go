@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,17 +15,20 @@ import (
 	"sluice/internal/throughput"
 )
 
-// tokenLife is how long a transaction may be repeated under its token: the
-// service forgets it ten minutes after the first request.
+// tokenLife is how long a transaction may be repeated under its token, by the
+// service's clock: it forgets the token ten minutes after the first request.
 const tokenLife = 9 * time.Minute
 
-// dynamoCheckpoint is what an attempt leaves to the next.
+// dynamoCheckpoint is what an attempt leaves to the next, and a try to the next.
 type dynamoCheckpoint struct {
 	// Arrived is when the call was first made: its place in the queue.
 	Arrived time.Time `json:"arrived"`
 	// Sending is when a write was first sent that must not be repeated, while it
-	// is not known what became of it.
+	// is not known what became of it: a transaction's by the service's clock.
 	Sending *time.Time `json:"sending,omitempty"`
+	// Token is what a transaction is sent under. The next try's own would be
+	// another, under which the service would do the work again.
+	Token string `json:"token,omitempty"`
 	// Done is what a batch has achieved.
 	Done *batchDone `json:"done,omitempty"`
 }
@@ -36,17 +40,18 @@ type dynamoCheckpoint struct {
 // at a time.
 type trail struct {
 	marks HeartbeatRecorder
-	token []byte
+	task  []byte // Temporal's token of the attempt
 
 	mu      sync.Mutex
 	now     dynamoCheckpoint
 	durable bool // Temporal has a checkpoint with the mark
+	inDoubt bool // an earlier request may be applied: no later answer takes the mark back
 }
 
 // newTrail reads what earlier attempts left.
 func newTrail(ctx context.Context, marks HeartbeatRecorder) (*trail, error) {
 	info := activity.GetInfo(ctx)
-	t := &trail{marks: marks, token: info.TaskToken}
+	t := &trail{marks: marks, task: info.TaskToken}
 	if _, err := Checkpoint(ctx, &t.now); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
@@ -54,6 +59,7 @@ func newTrail(ctx context.Context, marks HeartbeatRecorder) (*trail, error) {
 		t.now.Arrived = info.ScheduledTime
 	}
 	t.durable = t.now.Sending != nil
+	t.inDoubt = t.durable
 	return t, nil
 }
 
@@ -71,15 +77,22 @@ func (t *trail) achieved(done *batchDone) {
 	t.now.Done = done
 }
 
+// marked says that the write was sent, and that it is not known what became of it.
+func (t *trail) marked() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.durable
+}
+
 // mark records durably that a write is sent now. After an error it must not be.
 func (t *trail) mark(ctx context.Context, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.now.Sending != nil && t.durable {
-		return nil
+	if t.marks == nil {
+		return errors.New("there is no client of Temporal to record it")
 	}
 	t.now.Sending = &now
-	if err := t.marks.RecordActivityHeartbeat(ctx, t.token, t.now); err != nil {
+	if err := t.marks.RecordActivityHeartbeat(ctx, t.task, t.now); err != nil {
 		t.now.Sending = nil
 		return err
 	}
@@ -87,16 +100,27 @@ func (t *trail) mark(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// clear takes the mark back when the service has said that it did nothing. Should
-// that not reach Temporal, the next attempt ends in doubt: late, but not wrong.
+// unsure notes that a request may have been applied.
+func (t *trail) unsure() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inDoubt = true
+}
+
+// clear takes the mark back when the service has said that it did nothing, unless
+// it may have at an earlier request. Should that not reach Temporal, the next
+// attempt ends in doubt: late, but not wrong.
 func (t *trail) clear(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.inDoubt {
+		return
+	}
 	t.now.Sending = nil
 	if !t.durable {
 		return
 	}
-	if t.marks.RecordActivityHeartbeat(context.WithoutCancel(ctx), t.token, t.now) == nil {
+	if t.marks.RecordActivityHeartbeat(context.WithoutCancel(ctx), t.task, t.now) == nil {
 		t.durable = false
 	}
 }
@@ -110,28 +134,52 @@ func (t *trail) keepAlive(ctx context.Context) (context.Context, func()) {
 func (t *trail) beat(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.marks.RecordActivityHeartbeat(ctx, t.token, t.now)
+	return t.marks.RecordActivityHeartbeat(ctx, t.task, t.now)
 }
 
-// doubt is the failure of an attempt that finds an earlier one's mark. A
-// transaction is still safe to repeat while the service remembers its token.
-func (t *trail) doubt(r throughput.Request, now time.Time) error {
+// doubt says why a marked write is not sent again; "" where it may be: a
+// transaction, while the service remembers the token that it was sent under.
+func (t *trail) doubt(r throughput.Request, now time.Time) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	sent := t.now.Sending
-	if sent == nil || (r.Transact && now.Sub(*sent) < tokenLife) {
-		return nil
+	switch {
+	case sent == nil, !t.inDoubt:
+		return ""
+	case r.Token == "":
+		return sentAt(*sent) + "by an attempt that did not learn the answer; it may have been applied, and is not sent again"
+	case r.Token != t.now.Token:
+		return sentAt(*sent) + "under another token or none; it may have been applied, and is not sent again"
+	case now.Sub(*sent) >= tokenLife:
+		return sentAt(*sent) + "without an answer; it may have been applied, and is not sent again, since the service may have forgotten its token"
 	}
-	return Fail(TypeAmbiguous, Failure{
-		ErrorDetails: ErrorDetails{Operation: "DynamoDB." + r.Name, Target: r.Target()},
-		Message:      fmt.Sprintf("sent at %s by an attempt that did not learn the answer; it may have been applied, and is not sent again", sent.UTC().Format(time.RFC3339)),
-	})
+	return ""
 }
 
-// withToken gives a transaction that brings none the token under which it may be
-// repeated: the same for all attempts of one activity.
-func withToken(ctx context.Context, document json.RawMessage, r throughput.Request) json.RawMessage {
-	if r.Name != "TransactWriteItems" || r.Token {
-		return document
+func sentAt(at time.Time) string { return "sent at " + at.UTC().Format(time.RFC3339) + " " }
+
+// underToken gives a transaction that brings none the token under which it may be
+// repeated: the same for all attempts of one activity, and for the tries that go
+// on from their checkpoint.
+func (t *trail) underToken(ctx context.Context, document json.RawMessage, r throughput.Request) (json.RawMessage, throughput.Request) {
+	if r.Name != "TransactWriteItems" {
+		return document, r
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.Token == "" {
+		if r.Token = t.now.Token; r.Token == "" {
+			r.Token = newToken(ctx)
+		}
+		document = spliced(document, `"ClientRequestToken":`+string(encode(r.Token, nil)))
+	}
+	if t.now.Sending == nil {
+		t.now.Token = r.Token
+	}
+	return document, r
+}
+
+func newToken(ctx context.Context) string {
 	sum := sha256.Sum256([]byte(FirstRun(ctx) + "/" + activity.GetInfo(ctx).ActivityID))
-	return spliced(document, `"ClientRequestToken":"`+hex.EncodeToString(sum[:16])+`"`)
+	return hex.EncodeToString(sum[:16])
 }

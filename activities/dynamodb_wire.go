@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
@@ -42,23 +43,24 @@ func (r *refusal) Error() string {
 // checksums; its typed input and output, its validation and its retries are
 // passed by, so that every field, number and blob stays the caller's own and each
 // attempt is counted. tables serve the endpoint rules only.
-func send(ctx context.Context, client *dynamodb.Client, operation string, tables []string, document []byte) (json.RawMessage, error) {
+func (s *dynamoService) send(ctx context.Context, operation string, tables []string, document []byte) (json.RawMessage, error) {
 	invocation, ok := invocationOf(operation)
 	if !ok {
 		return nil, &refusal{message: "no operation " + operation, unsent: true}
 	}
 	w := &wire{document: document, output: invocation.output}
-	err := invocation.call(ctx, client, tables, func(o *dynamodb.Options) {
+	err := invocation.call(ctx, s.client, tables, func(o *dynamodb.Options) {
 		o.Retryer = aws.NopRetryer{}
 		o.APIOptions = append(o.APIOptions[:len(o.APIOptions):len(o.APIOptions)], w.insert)
 	})
+	s.heard(w.date, w.came)
 	switch {
 	case err == nil && json.Valid(w.answer):
 		return w.answer, nil
 	case err == nil:
 		return nil, &refusal{status: 500, requestID: w.requestID, message: "the answer is no JSON"}
 	case w.status == 0:
-		return nil, &refusal{message: err.Error(), unsent: !w.sent}
+		return nil, &refusal{message: err.Error(), unsent: !w.sending.begun.Load()}
 	default:
 		return nil, w.refused()
 	}
@@ -68,7 +70,9 @@ func send(ctx context.Context, client *dynamodb.Client, operation string, tables
 type wire struct {
 	document  []byte
 	output    any // of the type that the SDK's caller expects
-	sent      bool
+	sending   sending
+	date      string    // of the answer, by the service's clock
+	came      time.Time // when it did
 	status    int
 	requestID string
 	answer    []byte
@@ -105,12 +109,12 @@ func (w *wire) insert(stack *middleware.Stack) error {
 func (w *wire) deserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
 	middleware.DeserializeOutput, middleware.Metadata, error,
 ) {
-	w.sent = true
-	out, metadata, err := next.HandleDeserialize(ctx, in)
+	out, metadata, err := next.HandleDeserialize(w.sending.watch(ctx), in)
 	response, ok := out.RawResponse.(*smithyhttp.Response)
 	if err != nil || !ok || response.Response == nil {
 		return out, metadata, err
 	}
+	w.date, w.came = response.Header.Get("Date"), time.Now()
 	answer, err := io.ReadAll(response.Body)
 	// Closing compares the checksum, also with one that was not sent.
 	if closeErr := response.Body.Close(); err == nil && response.Header.Get("X-Amz-Crc32") != "" {

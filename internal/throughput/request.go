@@ -17,7 +17,7 @@ type Request struct {
 	Tables     []string // names, sorted; empty for ListTables
 	Index      string   // of Query and Scan
 	Repeatable bool     // sending it twice has the effect of sending it once
-	Token      bool     // a transaction that brings its own ClientRequestToken
+	Token      string   // ClientRequestToken: a transaction may be repeated under it
 	Capacity   string   // ReturnConsumedCapacity as the caller wrote it
 
 	sizes map[string]Milli // by table: what the request's own size says it costs
@@ -73,11 +73,13 @@ func ParseRequest(operation string, raw []byte) (Request, error) {
 	r := Request{
 		Operation: op,
 		Index:     f.IndexName,
-		Token:     f.ClientRequestToken != "",
 		Capacity:  f.ReturnConsumedCapacity,
 		sizes:     map[string]Milli{},
 	}
 	r.Repeatable = repeatable(op, f)
+	if op.Transact && op.Direction == Write {
+		r.Token = f.ClientRequestToken // elsewhere the service doesn't look at it
+	}
 	switch {
 	case op.Control:
 		if f.TableName != "" {
