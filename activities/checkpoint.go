@@ -13,12 +13,15 @@ import (
 // Handed is what a workflow that owns its retries gives to each try of a job,
 // in the activity's header.
 type Handed struct {
-	// Checkpoint is what the try before last heartbeat or ended with; null for
-	// the first.
-	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 	// FirstRun names the chain of runs that the try belongs to:
 	// "<workflow ID>/<first run ID>", the same after continue-as-new.
 	FirstRun string `json:"firstRun,omitempty"`
+	// Key is "<job>/<try>": the same for every dispatch of the try, whatever its
+	// activity ID.
+	Key string `json:"key,omitempty"`
+	// Checkpoint is what the try before last heartbeat or ended with; null for
+	// the first.
+	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 }
 
 const handedHeader = "sluice-handed"
@@ -46,13 +49,25 @@ func Checkpoint(ctx context.Context, v any) (bool, error) {
 
 // FirstRun names the chain of runs that the activity belongs to, as
 // "<workflow ID>/<run ID>": handed on by a workflow that continues as new, else
-// the run that scheduled it. With the activity ID it makes an idempotency key.
+// the run that scheduled it.
 func FirstRun(ctx context.Context) string {
 	if h, _ := ctx.Value(handedKey{}).(Handed); h.FirstRun != "" {
 		return h.FirstRun
 	}
 	info := activity.GetInfo(ctx)
 	return info.WorkflowExecution.ID + "/" + info.WorkflowExecution.RunID
+}
+
+// IdempotencyKey is the same for all that is done again of one call, and for no
+// other: "<workflow ID>/<first run ID>/<job>/<try>" in a try of a job, else with
+// the activity's ID in the place of job and try.
+func IdempotencyKey(ctx context.Context) string {
+	h, _ := ctx.Value(handedKey{}).(Handed)
+	key := h.Key
+	if key == "" {
+		key = activity.GetInfo(ctx).ActivityID
+	}
+	return FirstRun(ctx) + "/" + key
 }
 
 // ContextPropagator carries Handed from workflows to their activities. The

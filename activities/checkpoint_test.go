@@ -16,12 +16,13 @@ type seen struct {
 	Found    bool
 	At       int
 	FirstRun string
+	Key      string
 }
 
 func look(ctx context.Context) (s seen, err error) {
 	var at int
 	s.Found, err = Checkpoint(ctx, &at)
-	s.At, s.FirstRun = at, FirstRun(ctx)
+	s.At, s.FirstRun, s.Key = at, FirstRun(ctx), IdempotencyKey(ctx)
 	return s, err
 }
 
@@ -30,9 +31,10 @@ func TestCheckpointTravelsInTheHeader(t *testing.T) {
 		handed Handed
 		want   seen
 	}{
-		"none":        {Handed{FirstRun: "w/r"}, seen{FirstRun: "w/r"}},
-		"null":        {Handed{Checkpoint: []byte("null"), FirstRun: "w/r"}, seen{FirstRun: "w/r"}},
-		"from before": {Handed{Checkpoint: []byte("41"), FirstRun: "w/r"}, seen{true, 41, "w/r"}},
+		"none":        {Handed{FirstRun: "w/r", Key: "a/1"}, seen{FirstRun: "w/r", Key: "w/r/a/1"}},
+		"null":        {Handed{FirstRun: "w/r", Key: "a/1", Checkpoint: []byte("null")}, seen{FirstRun: "w/r", Key: "w/r/a/1"}},
+		"from before": {Handed{FirstRun: "w/r", Key: "a/1", Checkpoint: []byte("41")}, seen{true, 41, "w/r", "w/r/a/1"}},
+		"no key":      {Handed{FirstRun: "w/r"}, seen{FirstRun: "w/r", Key: "w/r/a/1/2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var suite testsuite.WorkflowTestSuite
@@ -40,7 +42,9 @@ func TestCheckpointTravelsInTheHeader(t *testing.T) {
 			env := suite.NewTestWorkflowEnvironment()
 			env.RegisterActivityWithOptions(look, activity.RegisterOptions{Name: "look"})
 			env.ExecuteWorkflow(func(ctx workflow.Context) (s seen, err error) {
-				ctx = WithHanded(workflow.WithActivityOptions(ctx, CallOptions()), c.handed)
+				options := CallOptions()
+				options.ActivityID = "a/1/2" // the key does not come from it where one is handed
+				ctx = WithHanded(workflow.WithActivityOptions(ctx, options), c.handed)
 				return s, workflow.ExecuteActivity(ctx, "look").Get(ctx, &s)
 			})
 			require.NoError(t, env.GetWorkflowError())

@@ -180,6 +180,6 @@ func (t *trail) underToken(ctx context.Context, document json.RawMessage, r thro
 }
 
 func newToken(ctx context.Context) string {
-	sum := sha256.Sum256([]byte(FirstRun(ctx) + "/" + activity.GetInfo(ctx).ActivityID))
+	sum := sha256.Sum256([]byte(IdempotencyKey(ctx)))
 	return hex.EncodeToString(sum[:16])
 }

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"sluice/internal/document"
 )
 
@@ -104,7 +102,7 @@ func (h *HTTP) Call(ctx context.Context, raw json.RawMessage) (CallOutput, error
 	body, contentType := httpBody(in.Body)
 	return h.do(ctx, request{
 		operation: HTTPCall, url: in.URL, method: in.Method, auth: in.Auth,
-		body: body, contentType: contentType, key: FirstRun(ctx) + "/" + activity.GetInfo(ctx).ActivityID,
+		body: body, contentType: contentType, key: IdempotencyKey(ctx),
 	}, again)
 }
 

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-
-	"go.temporal.io/sdk/activity"
 )
 
 const (
@@ -95,6 +93,5 @@ func (k *Kinesis) writeBatch(ctx context.Context, to Destination, batch []letter
 // letterKey names the object after the activity and its first record, so that
 // a repeat writes over what an earlier attempt wrote.
 func letterKey(ctx context.Context, to Destination, batch []letter) string {
-	return fmt.Sprintf("%s%s/%s/%s/%010d.jsonl", to.DeadLetter.Prefix, to.stream(), FirstRun(ctx),
-		activity.GetInfo(ctx).ActivityID, batch[0].Index)
+	return fmt.Sprintf("%s%s/%s/%010d.jsonl", to.DeadLetter.Prefix, to.stream(), IdempotencyKey(ctx), batch[0].Index)
 }

@@ -78,9 +78,9 @@ func (a *app) explainUnpolled(id string, err error) error {
 
 // noteWaiting adds the reason to jobs that wait for a worker.
 func (a *app) noteWaiting(s *workflows.RequestStatus, pending []*workflow.PendingActivityInfo) {
-	begun := map[string]bool{} // activities, by ID: whether a worker has them
+	begun := map[string]bool{} // activities, by their try: whether a worker has them
 	for _, p := range pending {
-		begun[p.GetActivityId()] = p.GetState() != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
+		begun[workflows.TryOfActivity(p.GetActivityId())] = p.GetState() != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
 	}
 	polled := map[string]bool{}
 	for i := range s.Jobs {

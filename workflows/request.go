@@ -86,6 +86,7 @@ type request struct {
 	gate     jobchain.Gate
 	created  time.Time
 	tries    []*try // those that run, in the order of their dispatch
+	ids      activityIDs
 
 	signals      *inbox
 	next         rollOver
@@ -110,6 +111,7 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 		queue:    info.TaskQueueName,
 		created:  workflow.Now(ctx),
 		gate:     jobchain.Gate{State: jobchain.Running},
+		ids:      activityIDs{},
 	}
 	in := continuedRequest{Document: jobchain.NewDocument()}
 	if err := decodeRun(ctx, TypeRequest, raw, &in.Document, &in); err != nil {

@@ -17,7 +17,17 @@ import (
 
 // endOf tells what the end of a try means for its job.
 func (r *request) endOf(t *try) jobchain.End {
-	e := r.ownEnd(t)
+	asked := t.asked && t.suspendable()
+	output, err := r.output(t)
+	var e jobchain.End
+	switch {
+	case err == nil && t.child != nil && t.child.isRequest:
+		e = endOfRequest(output)
+	case err == nil:
+		e = jobchain.End{Kind: jobchain.Succeeded, Output: output}
+	default:
+		e = endByError(err, asked)
+	}
 	switch {
 	case e.Kind != jobchain.Succeeded && t.child != nil && t.child.timedOut:
 		e = jobchain.End{Kind: jobchain.Failed, Type: typeTimeout, Error: t.child.timeoutText()}
@@ -25,25 +35,16 @@ func (r *request) endOf(t *try) jobchain.End {
 		j := r.chain.Job(t.job)
 		e.Error = fmt.Sprintf("the worker that polls queue %s does not know the activity %s", r.queueOf(j), j.Activity)
 	}
-	e.Asked = t.asked && t.suspendable()
+	e.IDSpent = r.ids.ended(t, err)
 	e.Random = r.random(t)
 	return e
 }
 
-func (r *request) ownEnd(t *try) jobchain.End {
-	output, err := r.output(t)
-	switch {
-	case err != nil:
-		return endByError(err)
-	case t.child != nil && t.child.isRequest:
-		return endOfRequest(output)
-	default:
-		return jobchain.End{Kind: jobchain.Succeeded, Output: output}
-	}
-}
-
 // typeTimeout is the type that the log shows for Temporal's timeouts.
 const typeTimeout = "Timeout"
+
+// typeCanceled is the type that the log shows for Temporal's cancel.
+const typeCanceled = "Canceled"
 
 // typeNotRegistered is the SDK's type for an activity that its worker does not
 // have. Its text names all that the worker has, in no order.
@@ -53,42 +54,52 @@ const typeNotRegistered = "ActivityNotRegisteredError"
 // activity is cancelled that no worker has begun.
 const notStarted = `"ACTIVITY_ID_NOT_STARTED"`
 
-// endByError tells one kind of failure from another by type, never by text.
-func endByError(err error) jobchain.End {
-	e := jobchain.End{Kind: jobchain.Failed, Error: firstLine(err.Error())}
-	var timeout *temporal.TimeoutError
-	var canceled *temporal.CanceledError
+// endByError tells one kind of failure from another by type, never by text, and
+// has the table judge it. What stands deeper in the chain than the end itself
+// happened to something that the job did, and is its own business: but for the
+// type of an application error, which names the cause.
+func endByError(err error, asked bool) jobchain.End {
+	e := jobchain.End{Error: firstLine(err.Error())}
+	var failure jobchain.Failure
 	var application *temporal.ApplicationError
-	switch {
-	case errors.As(err, &timeout):
-		e.Type, e.Error = typeTimeout, timeout.TimeoutType().String()
-		e.Checkpoint = detail(timeout.HasLastHeartbeatDetails(), timeout.LastHeartbeatDetails)
-		if timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT {
-			e.Kind, e.Error = jobchain.Lost, "no heartbeat: the worker is lost"
+	switch end := endItself(err).(type) {
+	case *temporal.TimeoutError:
+		e.Type, e.Error = typeTimeout, end.TimeoutType().String()
+		e.Checkpoint = detail(end.HasLastHeartbeatDetails(), end.LastHeartbeatDetails)
+		if failure.HeartbeatLost = end.TimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT; failure.HeartbeatLost {
+			e.Error = "no heartbeat: the worker is lost"
 		}
-	case errors.As(err, &canceled):
-		e.Type, e.Error = "Canceled", "canceled"
-		if e.Checkpoint = detail(canceled.HasDetails(), canceled.Details); string(e.Checkpoint) == notStarted {
+	case *temporal.CanceledError:
+		e.Type, e.Error = typeCanceled, "canceled"
+		if e.Checkpoint = detail(end.HasDetails(), end.Details); string(e.Checkpoint) == notStarted {
 			e.Checkpoint = nil
 		}
-	case errors.As(err, &application):
-		endByApplicationError(&e, application)
+	case *unreadableError: // it has succeeded, and is not run again
+		e.Kind, e.Type = jobchain.Final, activities.TypeInvalidInput
+		return e
+	default:
+		if errors.As(err, &application) {
+			e.Type, e.Error = application.Type(), firstLine(application.Message())
+			failure.NonRetryable, e.Delay = application.NonRetryable(), application.NextRetryDelay()
+		}
+	}
+	failure.Type = e.Type
+	e.Kind = jobchain.Judge(failure, asked)
+	if application != nil && jobchain.KnownType(e.Type) && e.Kind != jobchain.Final {
+		e.Checkpoint = checkpointIn(application)
 	}
 	return e
 }
 
-func endByApplicationError(e *jobchain.End, application *temporal.ApplicationError) {
-	e.Type, e.Error = application.Type(), firstLine(application.Message())
-	switch {
-	case application.Type() == activities.TypeWorkerStopping:
-		e.Kind = jobchain.Interrupted
-	case activities.Retryable(application.Type()):
-		e.Kind, e.Delay = jobchain.Refused, application.NextRetryDelay()
-	case application.NonRetryable() || neverRetried(application.Type()):
-		e.Kind = jobchain.Final
-	}
-	if activities.Retryable(application.Type()) {
-		e.Checkpoint = checkpointIn(application)
+// endItself is how Temporal closed an activity or child.
+func endItself(err error) error {
+	switch of := err.(type) {
+	case *temporal.ActivityError:
+		return of.Unwrap()
+	case *temporal.ChildWorkflowExecutionError:
+		return of.Unwrap()
+	default:
+		return err
 	}
 }
 
@@ -99,19 +110,6 @@ func checkpointIn(err *temporal.ApplicationError) json.RawMessage {
 		var first json.RawMessage
 		return err.Details(append([]any{&first}, v...)...)
 	})
-}
-
-// neverRetried are the contract's types that are final whoever made the error,
-// also where a job in another language forgot to say so.
-func neverRetried(errType string) bool {
-	switch errType {
-	case activities.TypeInvalidInput, activities.TypeAmbiguous, activities.TypeConditionFailed, activities.TypeConflict,
-		activities.TypeNotFound, activities.TypeAccessDenied, activities.TypeTooLarge, activities.TypeWorkerLost,
-		activities.TypeExpired, activities.TypeRequestFailed:
-		return true
-	default:
-		return false
-	}
 }
 
 // detail reads a checkpoint; nil where there is none or it is not JSON.
@@ -142,9 +140,15 @@ func (r *request) output(t *try) (json.RawMessage, error) {
 	case encoding == converter.MetadataEncodingBinary:
 		return json.Marshal(payload.GetData())
 	default:
-		return nil, temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("the output's encoding %q is not JSON", encoding), activities.TypeInvalidInput, nil)
+		return nil, &unreadableError{encoding}
 	}
+}
+
+// unreadableError is why the output of a try that succeeded can't be taken.
+type unreadableError struct{ encoding string }
+
+func (u *unreadableError) Error() string {
+	return fmt.Sprintf("the output's encoding %q is not JSON", u.encoding)
 }
 
 // endOfRequest tells what the result of a child request means: one that was

@@ -109,12 +109,13 @@ func (r *request) input(i int) (json.RawMessage, error) {
 func (r *request) startActivity(i, number int, input, checkpoint json.RawMessage) *try {
 	j := r.chain.Job(i)
 	options := activities.TryOptions(j.Timeout.Std(), j.Heartbeat.Std())
-	options.ActivityID = j.ID + "/" + strconv.Itoa(number)
+	key := tryKey(j.ID, number)
+	options.ActivityID = r.ids.next(i, number, key)
 	options.TaskQueue = j.TaskQueue
 	options.Priority = r.priority(j)
 	options.Summary = fmt.Sprintf("job %s, try %d", j.ID, number)
 	ctx, cancel := workflow.WithCancel(r.ctx)
-	ctx = activities.WithHanded(ctx, activities.Handed{Checkpoint: checkpoint, FirstRun: r.id + "/" + r.firstRun})
+	ctx = activities.WithHanded(ctx, activities.Handed{FirstRun: r.id + "/" + r.firstRun, Key: key, Checkpoint: checkpoint})
 	ctx = workflow.WithActivityOptions(ctx, options)
 	return &try{job: i, number: number, cancel: cancel, future: workflow.ExecuteActivity(ctx, j.Activity, input)}
 }

@@ -34,10 +34,11 @@ type continuedRequest struct {
 	Carried json.RawMessage `json:"carried,omitempty"`
 }
 
-// rollOverDue reports that the history has grown enough for another run.
+// rollOverDue reports that the history has grown enough for another run, or that
+// nothing runs and a job is to be repeated whose activity ID this run can't take.
 func (r *request) rollOverDue(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
-	return info.GetContinueAsNewSuggested() || historyFull(info)
+	return info.GetContinueAsNewSuggested() || historyFull(info) || len(r.tries) == 0 && r.ids.missed(r.chain)
 }
 
 // mayRollOver reports that another run is due and nothing would be lost: no

@@ -44,7 +44,7 @@ func TestCaseR09TriesThatDoNotCount(t *testing.T) {
 	now := start
 	for n := range 5 {
 		require.Equal(t, "a/1", next(c, now))
-		end(c, "a", now, End{Kind: Failed, Asked: true, Checkpoint: json.RawMessage(fmt.Sprint(n))})
+		end(c, "a", now, End{Kind: Paused, Checkpoint: json.RawMessage(fmt.Sprint(n))})
 		require.Equal(t, Stopped, c.View(0).State)
 		require.Empty(t, next(c, now.Add(time.Hour)), "nothing starts while it is suspended")
 		c.Release()
@@ -162,7 +162,7 @@ func TestChainAgainstItsDescription(t *testing.T) {
 				if e.Kind == Succeeded {
 					succeeded[fmt.Sprint(i, "/", tries[i])] = true
 				}
-				if e.Asked && rapid.Bool().Draw(t, "resume") {
+				if e.Kind == Paused && rapid.Bool().Draw(t, "resume") {
 					c.Release()
 				}
 			}
@@ -210,8 +210,8 @@ func drawDocument(t *rapid.T) (string, [][]int) {
 
 func drawEnd(t *rapid.T) End {
 	return End{
-		Kind:   rapid.SampledFrom([]Kind{Succeeded, Succeeded, Succeeded, Failed, Final, Interrupted, Refused, Lost, Halted}).Draw(t, "kind"),
-		Output: json.RawMessage(`{"n":1}`), Random: 0.3, Asked: rapid.IntRange(0, 4).Draw(t, "asked") == 0,
+		Kind:   rapid.SampledFrom([]Kind{Succeeded, Succeeded, Succeeded, Failed, Final, Interrupted, Refused, Lost, Halted, Paused, Paused}).Draw(t, "kind"),
+		Output: json.RawMessage(`{"n":1}`), Random: 0.3, IDSpent: rapid.Bool().Draw(t, "spent"),
 	}
 }
 

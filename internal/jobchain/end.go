@@ -11,7 +11,8 @@ import (
 // Kind is what the end of a try means for its job.
 type Kind int
 
-// The kinds of ends. All but Interrupted, Refused and Lost close the try.
+// The kinds of ends. All but Interrupted, Refused, Lost and Paused
+// close the try.
 const (
 	Succeeded   Kind = iota // COMPLETE
 	Failed                  // counts as a try; retried while retries are left
@@ -20,19 +21,12 @@ const (
 	Refused                 // Throttled or Unavailable: repeated under its number after a delay
 	Lost                    // heartbeat timeout: repeated under its number, at most ten in a row
 	Halted                  // a child request that ended STOPPED: so is the job
+	Paused                  // a suspension asked it to stop: STOPPED until resume, then repeated under its number
 )
 
 // MaxLost is how many heartbeat timeouts in a row fail a job: such a job takes
 // its workers with it.
 const MaxLost = 10
-
-// TypeWorkerLost, TypeTooLarge and TypeInvalidInput are the error types that
-// this package gives to a job itself.
-const (
-	TypeWorkerLost   = "WorkerLost"
-	TypeTooLarge     = "TooLarge"
-	TypeInvalidInput = "InvalidInput"
-)
 
 // refusedBackoff spaces the repeats of a job that a service refused; an
 // interrupted or lost one goes on at once.
@@ -51,7 +45,7 @@ type End struct {
 	Delay      time.Duration   // Refused: when to ask again, 0 leaves it to the back-off
 	Random     float64         // Refused: in [0, 1), spreads the repeats
 	Checkpoint json.RawMessage // what the try left for the next one; nil for nothing new
-	Asked      bool            // it had been asked to stop by a suspension
+	IDSpent    bool            // Paused: the next dispatch has another activity ID, so need not wait
 }
 
 // End closes the dispatch of job i.
@@ -70,7 +64,7 @@ func (c *Chain) End(i int, now time.Time, e End) {
 		c.forget(i)
 		c.keep(i, e.Output)
 		c.close(i, now, Complete, End{})
-	case e.Asked && e.Type != TypeTooLarge:
+	case e.Kind == Paused:
 		c.interrupt(i, now, e)
 	case e.Kind == Halted:
 		c.close(i, now, Stopped, e)
@@ -148,6 +142,9 @@ func (c *Chain) interrupt(i int, now time.Time, e End) {
 	j.repeat, j.interrupted = true, true
 	c.interrupted++
 	j.notBefore = now.Add(again)
+	if e.IDSpent {
+		j.notBefore = time.Time{}
+	}
 	e.Type, e.Error = "", ""
 	c.log.close(j.entry, now, Stopped, e)
 	c.set(i, Stopped)
@@ -198,3 +195,7 @@ func (c *Chain) Peek(i int) (try int, checkpoint json.RawMessage) {
 	j := &c.jobs[i]
 	return j.tries + change(!j.repeat), j.checkpoint
 }
+
+// ToRepeat reports that job i is to be dispatched again under this number, now
+// or once the request is resumed.
+func (c *Chain) ToRepeat(i, number int) bool { return c.jobs[i].repeat && c.jobs[i].tries == number }

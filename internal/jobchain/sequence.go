@@ -35,7 +35,7 @@ func (c *Chain) settle(i int, now time.Time) {
 		return
 	}
 	rule := c.doc.Sequences[name]
-	if c.jobs[i].state == Fail && s.restarts < rule.Retry && !neverRetried(c.jobs[i].failure) {
+	if c.jobs[i].state == Fail && s.restarts < rule.Retry && !NeverRetried(c.jobs[i].failure) {
 		s.broken = true
 	}
 	if !s.broken {
@@ -71,16 +71,5 @@ func (c *Chain) restart(s *sequence, notBefore time.Time) {
 		}
 		j.repeat = false
 		c.set(m, Pending)
-	}
-}
-
-// neverRetried are the error types for which the contract says so, whoever asks
-// for a retry.
-func neverRetried(errType string) bool {
-	switch errType {
-	case TypeInvalidInput, TypeTooLarge, TypeWorkerLost, "Ambiguous", "ConditionFailed", "Conflict", "NotFound", "AccessDenied":
-		return true
-	default:
-		return false
 	}
 }

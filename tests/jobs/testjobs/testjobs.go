@@ -22,6 +22,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/duration"
+	"sluice/workflows"
 )
 
 // Names under which the jobs are registered.
@@ -170,9 +171,10 @@ func (j *Jobs) write(line string) {
 	fmt.Fprintln(f, line)
 }
 
-// number is the try's number in an activity ID "<job>/<try>".
+// number is the try's number in an activity ID "<job>/<try>" or "<job>/<try>/<n>".
 func number(activityID string) int {
-	n, err := strconv.Atoi(activityID[strings.LastIndex(activityID, "/")+1:])
+	_, try, _ := strings.Cut(workflows.TryOfActivity(activityID), "/")
+	n, err := strconv.Atoi(try)
 	if err != nil {
 		return 0
 	}
