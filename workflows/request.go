@@ -166,6 +166,9 @@ func (r *request) catchUp(ctx workflow.Context) {
 		r.canceledSeen = true
 		_ = r.gate.Stop(now, jobchain.ByCancel, "canceled", cancelGrace) // one that has ended stays as it is
 	}
+	if r.gate.State == jobchain.Running {
+		r.chain.Release()
+	}
 }
 
 // cancelGrace is how long a cancelled request waits for its jobs to stop.
@@ -181,9 +184,6 @@ func (r *request) settle(now time.Time) {
 			continue
 		}
 		r.chain.End(t.job, now, r.endOf(t))
-	}
-	if r.gate.State == jobchain.Running {
-		r.chain.Release()
 	}
 	if !r.gate.Ended() && r.chain.Done() {
 		state := r.chain.Outcome()

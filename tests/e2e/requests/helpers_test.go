@@ -2,6 +2,7 @@ package requests_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -19,6 +20,12 @@ import (
 
 func startOptions(id, queue string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{ID: id, TaskQueue: queue}
+}
+
+func updateOptions(id, name, input string) client.UpdateWorkflowOptions {
+	return client.UpdateWorkflowOptions{
+		WorkflowID: id, UpdateName: name, Args: []any{json.RawMessage(input)}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	}
 }
 
 // visible waits until a visibility query finds so many requests.

@@ -182,9 +182,7 @@ func (b *bench) update(run client.WorkflowRun, name, input string) (*workflows.R
 
 func (b *bench) updateInto(run client.WorkflowRun, name, input string, answer any) error {
 	b.t.Helper()
-	handle, err := b.c.UpdateWorkflow(b.patient(), client.UpdateWorkflowOptions{
-		WorkflowID: run.GetID(), UpdateName: name, Args: []any{json.RawMessage(input)}, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
+	handle, err := b.c.UpdateWorkflow(b.patient(), updateOptions(run.GetID(), name, input))
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,8 @@ import (
 const (
 	Job   = "Test.Job"
 	Child = "TestChild"
+
+	ChildGo = "go" // the signal that a child waits for
 )
 
 // Input is what a job is to do, in this order.
@@ -47,6 +49,10 @@ type Input struct {
 	Bytes        int               `json:"bytes,omitempty"`        // the output is a string of this length
 	Output       json.RawMessage   `json:"output,omitempty"`
 	Padding      string            `json:"padding,omitempty"` // makes the input large
+
+	Ends  string `json:"ends,omitempty"`  // how a try's first dispatch ends; see EndsWell and those below it
+	Asked bool   `json:"asked,omitempty"` // it does so once it is asked to stop
+	Held  bool   `json:"held,omitempty"`  // and once the test lets it
 }
 
 // Jobs is what the jobs of one process share.
@@ -56,7 +62,8 @@ type Jobs struct {
 	Log string
 
 	mu    sync.Mutex
-	count map[string]int
+	count map[string]int           // by workflow and try
+	gates map[string]chan struct{} // by workflow and try: closed when it may go on
 }
 
 // Register adds the jobs to a worker.
@@ -65,19 +72,22 @@ func (j *Jobs) Register(w worker.Registry) {
 	w.RegisterWorkflowWithOptions(RunChild, workflow.RegisterOptions{Name: Child})
 }
 
-// Dispatches is how often this process was given the activity.
-func (j *Jobs) Dispatches(workflowID, activityID string) int {
+// Dispatches is how often this process was given the try, under whatever activity ID.
+func (j *Jobs) Dispatches(workflowID, try string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.count[workflowID+" "+activityID]
+	return j.count[workflowID+" "+try]
 }
 
 // Run is the activity.
 func (j *Jobs) Run(ctx context.Context, in Input) (out json.RawMessage, err error) {
 	info := activity.GetInfo(ctx)
-	key := info.WorkflowExecution.ID + " " + info.ActivityID
-	dispatch := j.begin(key)
-	defer func() { j.end(key, err) }()
+	name := info.WorkflowExecution.ID + " " + info.ActivityID
+	dispatch := j.begin(name, keyOf(ctx))
+	defer func() { j.end(name, err) }()
+	if in.Ends != "" {
+		return j.endAs(ctx, in, dispatch)
+	}
 	first, err := work(ctx, in)
 	if err != nil {
 		return nil, err
@@ -139,7 +149,13 @@ func work(ctx context.Context, in Input) (first int, err error) {
 	return first, nil
 }
 
-func (j *Jobs) begin(key string) (dispatch int) {
+// keyOf names the try: all its dispatches have it.
+func keyOf(ctx context.Context) string {
+	info := activity.GetInfo(ctx)
+	return info.WorkflowExecution.ID + " " + workflows.TryOfActivity(info.ActivityID)
+}
+
+func (j *Jobs) begin(name, key string) (dispatch int) {
 	j.mu.Lock()
 	if j.count == nil {
 		j.count = map[string]int{}
@@ -147,16 +163,16 @@ func (j *Jobs) begin(key string) (dispatch int) {
 	j.count[key]++
 	dispatch = j.count[key]
 	j.mu.Unlock()
-	j.write("start " + key)
+	j.write("start " + name)
 	return dispatch
 }
 
-func (j *Jobs) end(key string, err error) {
+func (j *Jobs) end(name string, err error) {
 	if err != nil {
-		j.write("end " + key + " failed")
+		j.write("end " + name + " failed")
 		return
 	}
-	j.write("end " + key + " ok")
+	j.write("end " + name + " ok")
 }
 
 func (j *Jobs) write(line string) {
@@ -187,6 +203,8 @@ type ChildInput struct {
 	Rolls   int               `json:"rolls"` // continues as new so often, each time after Takes
 	Fail    bool              `json:"fail"`
 	Ignores bool              `json:"ignores"` // goes on when cancelled
+	Waits   bool              `json:"waits"`   // for the signal ChildGo, in place of Takes
+	Fails   bool              `json:"fails"`   // when cancelled, in place of ending canceled
 	Output  json.RawMessage   `json:"output"`
 }
 
@@ -196,7 +214,14 @@ func RunChild(ctx workflow.Context, in ChildInput) (json.RawMessage, error) {
 	if in.Ignores {
 		wait, _ = workflow.NewDisconnectedContext(ctx)
 	}
-	if err := workflow.Sleep(wait, in.Takes.Std()); err != nil {
+	if in.Waits {
+		told := workflow.GetSignalChannel(ctx, ChildGo)
+		if err := workflow.Await(wait, func() bool { return told.ReceiveAsync(nil) }); err != nil && in.Fails {
+			return nil, temporal.NewApplicationError("told to fail when cancelled", "ChildFailed")
+		} else if err != nil {
+			return nil, err
+		}
+	} else if err := workflow.Sleep(wait, in.Takes.Std()); err != nil {
 		return nil, err
 	}
 	if in.Rolls > 0 {
