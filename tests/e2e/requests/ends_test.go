@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/worker"
 	"golang.org/x/sync/errgroup"
 
 	"sluice/internal/jobchain"
@@ -98,35 +97,46 @@ func endCases() (cases []endCase) {
 // asked to stop and ended neither canceled nor in success has an activity ID that
 // its run can't take again.
 func TestEveryEndOfATryIsResumedExactly(t *testing.T) {
-	for name, cache := range map[string]int{"cached": 10_000, "replayed": 0} {
-		t.Run(name, func(t *testing.T) {
-			worker.SetStickyWorkflowCacheSize(cache)
-			t.Cleanup(func() { worker.SetStickyWorkflowCacheSize(10_000) })
-			b := newBench(t)
-			ctx := b.patient()
-			var plays errgroup.Group
-			plays.SetLimit(24)
-			cases := endCases()
-			errs := make([]error, len(cases))
-			for i, c := range cases {
-				plays.Go(func() error {
-					if err := (&endPlay{bench: b, endCase: c, id: fmt.Sprintf("request/%s-%d", b.Name("r"), i)}).play(ctx); err != nil {
-						errs[i] = fmt.Errorf("%s: %w", c, err)
-					}
-					return nil
-				})
+	withAndWithoutCache(t, func(t *testing.T, b *bench) {
+		ctx := b.patient()
+		var plays errgroup.Group
+		plays.SetLimit(24)
+		cases := endCases()
+		played, errs := make([]*endPlay, len(cases)), make([]error, len(cases))
+		for i, c := range cases {
+			played[i] = &endPlay{bench: b, endCase: c, id: fmt.Sprintf("request/%s-%d", b.Name("r"), i)}
+			plays.Go(func() error {
+				if err := played[i].play(ctx); err != nil {
+					errs[i] = fmt.Errorf("%s: %w", c, err)
+				}
+				return nil
+			})
+		}
+		_ = plays.Wait()
+		require.NoError(t, errors.Join(errs...))
+		for _, p := range played {
+			if scenario, ok := recordedEnds[p.String()]; ok {
+				b.Record(p.id, workflows.TypeRequest, scenario, p.firstRun)
 			}
-			_ = plays.Wait()
-			require.NoError(t, errors.Join(errs...))
-		})
-	}
+		}
+	})
+}
+
+// recordedEnds are the cases whose first run is a scenario of the replay tests.
+var recordedEnds = map[string]string{
+	"any error, asked, alone, by update":                      "failed-as-asked-to-stop-alone",
+	"any error, asked, beside one that goes on, by signal":    "failed-as-asked-to-stop-beside-another",
+	"own timeout, asked, ends after the resume, by update":    "timed-out-after-the-resume",
+	"Ambiguous, asked, beside one that goes on, by update":    "ambiguous-while-suspended",
+	"Conflict, asked, as a job of a child request, by signal": "child-request-whose-job-failed-as-asked-to-stop",
 }
 
 // endPlay plays a case.
 type endPlay struct {
 	*bench
 	endCase
-	id string
+	id       string
+	firstRun string
 }
 
 // owner is the request whose job ends in the way that is tried.
@@ -156,13 +166,14 @@ func (p *endPlay) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.firstRun = run.GetRunID()
 	if p.when != notAsked {
 		if err := p.suspendAndResume(ctx); err != nil {
 			return err
 		}
 	}
 	var result workflows.RequestResult
-	return p.check(ctx, run.GetRunID(), &result, run.Get(ctx, &result))
+	return p.check(ctx, &result, run.Get(ctx, &result))
 }
 
 // suspendAndResume has the try end as a suspension asks it to, or after the
@@ -217,7 +228,7 @@ func isDone(s *workflows.RequestStatus) bool {
 }
 
 // check compares the request's end with the fate that is due.
-func (p *endPlay) check(ctx context.Context, firstRun string, result *workflows.RequestResult, err error) error {
+func (p *endPlay) check(ctx context.Context, result *workflows.RequestResult, err error) error {
 	due, dispatches := p.asked, 1
 	if p.when == notAsked {
 		due = p.unasked
@@ -250,7 +261,7 @@ func (p *endPlay) check(ctx context.Context, firstRun string, result *workflows.
 	switch {
 	case output.ActivityID != activityID:
 		return fmt.Errorf("repeated as %s instead of %s", output.ActivityID, activityID)
-	case p.when != inChild && (output.Run == firstRun) != sameRun:
+	case p.when != inChild && (output.Run == p.firstRun) != sameRun:
 		return fmt.Errorf("in the same run: %v instead of %v", !sameRun, sameRun)
 	case !strings.HasPrefix(output.Key, p.owner()+"/") || !strings.HasSuffix(output.Key, "/a/1"):
 		return fmt.Errorf("its key is %s", output.Key)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"testing"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -104,4 +105,32 @@ func replayFile(path string, ours bool) error {
 // reordered begins with a step that the real code takes later.
 func reordered(ctx workflow.Context) error {
 	return workflow.NewTimer(ctx, 1).Get(ctx, nil)
+}
+
+// awaitAlive waits until a workflow of this ID runs and has begun.
+func (b *bench) awaitAlive(id string) {
+	b.t.Helper()
+	harness.Await(b.t, id+" runs", func(ctx context.Context) error {
+		described, err := b.c.DescribeWorkflowExecution(ctx, id, "")
+		if err != nil {
+			return err
+		}
+		if info := described.GetWorkflowExecutionInfo(); info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || info.GetHistoryLength() < 4 {
+			return fmt.Errorf("%s, %d events", info.GetStatus(), info.GetHistoryLength())
+		}
+		return nil
+	})
+}
+
+// withAndWithoutCache runs a test with workers that keep workflows in their cache,
+// and with ones that replay the history for every workflow task.
+func withAndWithoutCache(t *testing.T, test func(*testing.T, *bench)) {
+	const usual = 10_000
+	for name, size := range map[string]int{"cached": usual, "replayed": 0} {
+		t.Run(name, func(t *testing.T) {
+			worker.SetStickyWorkflowCacheSize(size)
+			t.Cleanup(func() { worker.SetStickyWorkflowCacheSize(usual) })
+			test(t, newBench(t))
+		})
+	}
 }
