@@ -22,7 +22,7 @@ import (
 // when the request is resumed.
 func TestAWriteInDoubtDuringASuspensionIsNotSentAgain(t *testing.T) {
 	s := harness.Start(t)
-	name := table(t, s, 100, 100)
+	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	s.StartWorker()
 	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "UpdateItem", Target: name, From: 1, Count: 1, Latency: "4s", Drop: "answer"})
 	run, err := s.Client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "request/" + s.Name("r"), TaskQueue: s.TaskQueue}, workflows.TypeRequest,

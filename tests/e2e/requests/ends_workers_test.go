@@ -120,7 +120,7 @@ func TestAChildWorkflowAskedToStopThatFails(t *testing.T) {
 				b.must(run, "resume", `{}`)
 			}
 			b.awaitAlive(child)
-			require.NoError(t, b.c.SignalWorkflow(b.patient(), child, "", testjobs.ChildGo, nil))
+			require.NoError(t, b.updateInto(b.c.GetWorkflow(t.Context(), child, ""), testjobs.ChildGo, `null`, nil))
 			require.Equal(t, `"done"`, string(b.result(run).Jobs["c"]))
 			require.Equal(t, 1, b.status(run).Jobs[0].Tries)
 			b.replay(run.GetID(), 1)

@@ -30,7 +30,7 @@ const (
 	Job   = "Test.Job"
 	Child = "TestChild"
 
-	ChildGo = "go" // the signal that a child waits for
+	ChildGo = "go" // the update that a child waits for
 )
 
 // Input is what a job is to do, in this order.
@@ -203,7 +203,7 @@ type ChildInput struct {
 	Rolls   int               `json:"rolls"` // continues as new so often, each time after Takes
 	Fail    bool              `json:"fail"`
 	Ignores bool              `json:"ignores"` // goes on when cancelled
-	Waits   bool              `json:"waits"`   // for the signal ChildGo, in place of Takes
+	Waits   bool              `json:"waits"`   // for the update ChildGo, in place of Takes
 	Fails   bool              `json:"fails"`   // when cancelled, in place of ending canceled
 	Output  json.RawMessage   `json:"output"`
 }
@@ -215,8 +215,7 @@ func RunChild(ctx workflow.Context, in ChildInput) (json.RawMessage, error) {
 		wait, _ = workflow.NewDisconnectedContext(ctx)
 	}
 	if in.Waits {
-		told := workflow.GetSignalChannel(ctx, ChildGo)
-		if err := workflow.Await(wait, func() bool { return told.ReceiveAsync(nil) }); err != nil && in.Fails {
+		if err := waitToGo(ctx, wait); err != nil && in.Fails {
 			return nil, temporal.NewApplicationError("told to fail when cancelled", "ChildFailed")
 		} else if err != nil {
 			return nil, err
@@ -232,4 +231,17 @@ func RunChild(ctx workflow.Context, in ChildInput) (json.RawMessage, error) {
 		return nil, temporal.NewApplicationError("told to fail", "ChildFailed")
 	}
 	return in.Output, nil
+}
+
+// waitToGo waits for the update ChildGo.
+func waitToGo(ctx, wait workflow.Context) error {
+	told := false
+	err := workflow.SetUpdateHandler(ctx, ChildGo, func(workflow.Context) error {
+		told = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return workflow.Await(wait, func() bool { return told })
 }
