@@ -27,7 +27,7 @@ import (
 // update. An idle day adds less than 100 events in all.
 func ClaimTasks(ctx workflow.Context, raw json.RawMessage) (*ClaimTasksStatus, error) {
 	in := continuedClaimTasks{ClaimTasksInput: defaultClaimTasks()}
-	if err := decodeRun(ctx, TypeClaimTasks, raw, &in.ClaimTasksInput, &in); err != nil {
+	if err := decode(TypeClaimTasks, raw, inputOf(ctx, &in.ClaimTasksInput, &in)); err != nil {
 		return nil, err
 	}
 	c := &claimer{in: &in.ClaimTasksInput, state: in.Resumed, ref: claimerRef(ctx)}

@@ -70,6 +70,7 @@ func (in *ClaimTasksInput) Check(faults *document.Faults) {
 		faults.Add("run.workflow", "must not be empty")
 	}
 	in.checkClaim(faults)
+	in.checkPoisonNames(faults)
 }
 
 func (in *ClaimTasksInput) checkSource(faults *document.Faults) {
@@ -128,8 +129,8 @@ func checkQueueName(faults *document.Faults, path, name string) {
 	}
 }
 
-// CheckAdded adds the faults that came after the first release (see decodeStart).
-func (in *ClaimTasksInput) CheckAdded(faults *document.Faults) {
+// checkPoisonNames wants names that leave room for the suffix of a poison queue.
+func (in *ClaimTasksInput) checkPoisonNames(faults *document.Faults) {
 	if in.PoisonQueue != "" {
 		return
 	}

@@ -33,7 +33,7 @@ const lostCounter = 12 * time.Second
 // it continues as new, so it is bounded for ever.
 func CountObjects(ctx workflow.Context, raw json.RawMessage) (*CountStatus, error) {
 	in := continuedCount{CountInput: CountInput{Key: countByBucket, PrefixDepth: 1}}
-	if err := decodeRun(ctx, TypeCountObjects, raw, &in.CountInput, &in); err != nil {
+	if err := decode(TypeCountObjects, raw, inputOf(ctx, &in.CountInput, &in)); err != nil {
 		return nil, err
 	}
 	m := &monitor{in: in.CountInput, state: countOpen, asOf: workflow.Now(ctx).UTC()}

@@ -59,3 +59,33 @@ func TestCountObjectsFailures(t *testing.T) {
 		require.Equal(t, want, application.Type(), document)
 	}
 }
+
+// An attempt that fails without a message is followed by another that goes on from
+// what it left, after a pause that a message cuts short.
+func TestAFailedAttemptIsRepeatedFromWhatItLeft(t *testing.T) {
+	var asked []activities.CountInput
+	env := countEnvironment(t, func(in activities.CountInput) (activities.CountReport, error) {
+		asked = append(asked, in)
+		in.Figures.Messages++
+		switch len(asked) {
+		case 1:
+			return activities.CountReport{}, temporal.NewHeartbeatTimeoutError(in.Figures)
+		case 2:
+			return activities.CountReport{}, activities.Fail(activities.TypeWorkerStopping, activities.Failure{Message: "as the test wants it", Checkpoint: in.Figures})
+		default:
+			return activities.CountReport{}, activities.Fail(activities.TypeUnavailable, activities.Failure{Message: "as the test wants it", Checkpoint: in.Figures})
+		}
+	})
+	env.RegisterDelayedCallback(func() {
+		env.UpdateWorkflow(UpdateStop, "stop", &testsuite.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(error) {}, OnComplete: func(any, error) {},
+		}, json.RawMessage(`{}`))
+	}, time.Hour)
+	env.ExecuteWorkflow(TypeCountObjects, json.RawMessage(`{"queueUrl":"https://sqs/1/events","table":"counts"}`))
+	require.NoError(t, env.GetWorkflowError())
+	var status CountStatus
+	require.NoError(t, env.GetWorkflowResult(&status))
+	require.Equal(t, countStopped, status.State)
+	require.EqualValues(t, len(asked), status.Messages)
+	require.InDelta(t, 125, len(asked), 10, "half a minute apart after the first few")
+}

@@ -50,13 +50,14 @@ func TestDetailsOfAWatch(t *testing.T) {
 	require.NotContains(t, text, "As of")
 }
 
-// And of a claimer: slots, counts, each queue with its last error, why it ends.
+// What the Web UI shows of a claimer: slots, counts, each queue with its last error, why it ends.
 func TestDetailsOfAClaimer(t *testing.T) {
-	s := newClaimState(10, quietStart)
+	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	s := newClaimState(10, at)
 	s.report(activities.PollReport{
 		Started: []activities.StartedTask{started(1), started(2)}, Poisoned: 1, Excused: 3,
 		Queues: []activities.QueueState{{Name: "high", Visible: 4, Approximate: 9}, {Name: "low", Errors: 2, LastError: "AzureQueue.Receive: HTTP 404 QueueNotFound"}},
-		Carry:  activities.PollCarry{Credit: taskclaim.Credit{At: quietStart}},
+		Carry:  activities.PollCarry{Credit: taskclaim.Credit{At: at}},
 	})
 	s.finish(started(1).ID(), true)
 	text := s.details()

@@ -3,8 +3,6 @@ package workflows
 import (
 	"strconv"
 	"strings"
-
-	"sluice/activities"
 )
 
 // Workflow IDs that contract and tools rely on. Each has one function that makes
@@ -33,10 +31,6 @@ func CountID(queueURL string) string {
 
 // ClaimID is the ID of the claimer of this name.
 func ClaimID(name string) string { return "claim/" + name }
-
-// TaskID is the ID of a run of a claimed task; it is the claim where no task
-// service decides.
-func TaskID(taskID string, runID int64) string { return activities.TaskID(taskID, runID) }
 
 // TaskRunID is the ID of the workflow that does the work of a task.
 func TaskRunID(task string) string { return task + "/run" }

@@ -66,7 +66,7 @@ type IngestStatus struct {
 // number of objects and records.
 func Ingest(ctx workflow.Context, raw json.RawMessage) (*IngestResult, error) {
 	in := defaultIngestInput()
-	if err := decodeStart(ctx, TypeIngest, raw, &in); err != nil {
+	if err := decode(TypeIngest, raw, &in); err != nil {
 		return nil, err
 	}
 	run := newIngestRun(ctx, in)

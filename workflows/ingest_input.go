@@ -104,10 +104,6 @@ func (in *IngestInput) Check(faults *document.Faults) {
 	default:
 		faults.Add("quiet.delay.strategy", "must be \"constant\", \"inverse\" or \"exponential\", not %q", in.Quiet.Delay.Strategy)
 	}
-}
-
-// CheckAdded adds the faults that came after the first release (see decodeStart).
-func (in *IngestInput) CheckAdded(faults *document.Faults) {
 	for _, check := range []func(string) error{taskmessage.CheckQueueName, taskmessage.CheckPoisonedBy} {
 		if err := check(in.Queue); err != nil && !faults.Has("queue") {
 			faults.Add("queue", "%v", err)

@@ -20,11 +20,6 @@ type closing struct {
 // batch that is out then still comes to its end.
 const closingTime = 30 * time.Second
 
-// cancelFlushes gates what earlier runs did not: they lost what was buffered.
-func cancelFlushes(ctx workflow.Context) bool {
-	return workflow.GetVersion(ctx, "producer-cancel-flushes", workflow.DefaultVersion, 1) >= 1
-}
-
 // noticeCancel lets a cancelled Producer send what it has, unless it was told to
 // send nothing.
 func (p *producer) noticeCancel(ctx workflow.Context) {
@@ -32,7 +27,7 @@ func (p *producer) noticeCancel(ctx workflow.Context) {
 		return
 	}
 	p.closing.noticed = true
-	if cancelFlushes(p.background) && p.State == ProducerRunning {
+	if p.State == ProducerRunning {
 		p.closing.flushes, p.closing.until = true, workflow.Now(ctx).Add(closingTime)
 	}
 }

@@ -180,7 +180,7 @@ func (p *producer) flush(ctx workflow.Context, raw json.RawMessage) (FlushAnswer
 	}
 	p.waiting--
 	p.dirty = true
-	if p.canceled(ctx) && cancelFlushes(ctx) {
+	if p.canceled(ctx) {
 		err = nil // it tells how far it is; the Producer itself goes on sending
 	}
 	if p.State == ProducerRunning {

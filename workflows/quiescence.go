@@ -25,7 +25,7 @@ import (
 // adds about ten, a `then` entry six, an `observed` signal four.
 func Quiescence(ctx workflow.Context, raw json.RawMessage) (*QuiescenceResult, error) {
 	in := continuedQuiescence{QuiescenceInput: defaultQuiescenceInput()}
-	if err := decodeRun(ctx, TypeQuiescence, raw, &in.QuiescenceInput, &in); err != nil {
+	if err := decode(TypeQuiescence, raw, inputOf(ctx, &in.QuiescenceInput, &in)); err != nil {
 		return nil, err
 	}
 	o, err := newObserver(ctx, in)

@@ -71,16 +71,6 @@ func (in *QuiescenceInput) Check(faults *document.Faults) {
 	}
 }
 
-// CheckAdded adds the faults that came after the first release.
-func (in *QuiescenceInput) CheckAdded(faults *document.Faults) {
-	if len(in.Then) > mostThen {
-		return // told already
-	}
-	for i := range in.Then {
-		in.Then[i].checkAdded(faults, document.Index("then", i))
-	}
-}
-
 // Check adds what is wrong with the rule.
 func (r *quiescenceRule) Check(faults *document.Faults) { r.rule(time.Time{}).Check(faults) }
 

@@ -89,6 +89,11 @@ func (t *Then) check(faults *document.Faults, path string) {
 		t.HTTP.check(faults, path+".http")
 	}
 	t.checkOn(faults, path+".on")
+	for _, f := range t.names(path) {
+		if *f.value == "" && !faults.Has(f.path) {
+			faults.Add(f.path, "empty")
+		}
+	}
 }
 
 func (t *Then) checkOn(faults *document.Faults, path string) {
@@ -116,19 +121,8 @@ func (t *ThenHTTP) check(faults *document.Faults, path string) {
 	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, t.Method) {
 		faults.Add(path+".method", "%q is none of GET, POST, PUT, PATCH, DELETE", t.Method)
 	}
-}
-
-// checkAdded adds the faults that came after the first release (see decodeStart).
-func (t *Then) checkAdded(faults *document.Faults, path string) {
-	if t.HTTP != nil {
-		if err := activities.CheckAuth(t.HTTP.Auth); err != nil {
-			faults.Add(path+".http.auth", "%v", err)
-		}
-	}
-	for _, f := range t.names(path) {
-		if *f.value == "" && !faults.Has(f.path) {
-			faults.Add(f.path, "empty")
-		}
+	if err := activities.CheckAuth(t.Auth); err != nil && !faults.Has(path+".auth") {
+		faults.Add(path+".auth", "%v", err)
 	}
 }
 

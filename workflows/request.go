@@ -114,7 +114,7 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 		ids:      activityIDs{},
 	}
 	in := continuedRequest{Document: jobchain.NewDocument()}
-	if err := decodeRun(ctx, TypeRequest, raw, &in.Document, &in); err != nil {
+	if err := decode(TypeRequest, raw, inputOf(ctx, &in.Document, &in)); err != nil {
 		return nil, err
 	}
 	r.doc = in.Document

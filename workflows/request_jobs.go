@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -69,7 +68,7 @@ func (r *request) dispatch(ctx workflow.Context) {
 // begin dispatches job i, or fails it where its input can't be made.
 func (r *request) begin(i int, now time.Time) {
 	j := r.chain.Job(i)
-	input, err := r.input(i)
+	input, err := r.chain.Input(i)
 	if err != nil {
 		r.chain.Refuse(i, now, activities.TypeInvalidInput, fmt.Sprintf("job %s: input: %v", j.ID, err))
 		return
@@ -92,18 +91,6 @@ func (r *request) begin(i int, now time.Time) {
 		return
 	}
 	r.tries = append(r.tries, r.startChild(i, number, input))
-}
-
-// input is job i's input. Requests that began before such expressions failed
-// their jobs get what the library makes of a number that it can't hold.
-func (r *request) input(i int) (json.RawMessage, error) {
-	input, err := r.chain.Input(i)
-	var inexact *jobchain.InexactError
-	if errors.As(err, &inexact) && input != nil &&
-		workflow.GetVersion(r.ctx, "inexact-numbers", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return input, nil
-	}
-	return input, err
 }
 
 func (r *request) startActivity(i, number int, input, checkpoint json.RawMessage) *try {

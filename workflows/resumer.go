@@ -135,7 +135,7 @@ type carriedSweep struct {
 func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 	info := workflow.GetInfo(ctx)
 	in := continuedSweep{ResumeSuspendedInput: ResumeSuspendedInput{MaxParallel: 10, Lease: duration.Duration(5 * time.Minute)}}
-	if err := decodeRun(ctx, TypeResumeSuspended, raw, &in.ResumeSuspendedInput, &in); err != nil {
+	if err := decode(TypeResumeSuspended, raw, inputOf(ctx, &in.ResumeSuspendedInput, &in)); err != nil {
 		return nil, err
 	}
 	s := &sweep{

@@ -24,7 +24,7 @@ import (
 // events every 24 s while leases are given. An idle owner costs none.
 func Throughput(ctx workflow.Context, raw json.RawMessage) (*throughput.Status, error) {
 	in := continuedThroughput{ThroughputInput: ThroughputInput{Utilization: usualUtilization}}
-	if err := decodeRun(ctx, TypeThroughput, raw, &in.ThroughputInput, &in); err != nil {
+	if err := decode(TypeThroughput, raw, inputOf(ctx, &in.ThroughputInput, &in)); err != nil {
 		return nil, err
 	}
 	run := &throughputRun{in: in.ThroughputInput, owner: in.Carried}

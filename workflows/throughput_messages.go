@@ -44,7 +44,7 @@ func update[In, Out any](ctx workflow.Context, r *throughputRun, name string, ha
 	return workflow.SetUpdateHandlerWithOptions(ctx, name,
 		func(ctx workflow.Context, raw json.RawMessage) (out Out, err error) {
 			var in In
-			if err := decodeFor(what, target, raw, &in); err != nil {
+			if err := decode(what, raw, &in, target); err != nil {
 				return out, err
 			}
 			r.signals.take(ctx, r.signalled(ctx)) // they came first
@@ -52,7 +52,7 @@ func update[In, Out any](ctx workflow.Context, r *throughputRun, name string, ha
 		},
 		workflow.UpdateHandlerOptions{Validator: func(_ workflow.Context, raw json.RawMessage) error {
 			var in In
-			return decodeFor(what, target, raw, &in)
+			return decode(what, raw, &in, target)
 		}})
 }
 
@@ -60,7 +60,7 @@ func update[In, Out any](ctx workflow.Context, r *throughputRun, name string, ha
 func (r *throughputRun) signalled(ctx workflow.Context) func(name string, raw json.RawMessage) error {
 	return func(name string, raw json.RawMessage) error {
 		var in ThroughputPause
-		err := decodeFor(TypeThroughput+" "+name, r.owner.Resource, raw, &in)
+		err := decode(TypeThroughput+" "+name, raw, &in, r.owner.Resource)
 		switch {
 		case err != nil:
 		case name == UpdatePause:

@@ -1,10 +1,8 @@
 package workflows
 
 import (
-	"encoding/json"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
@@ -47,30 +45,4 @@ func TestWhatAnAttemptLeft(t *testing.T) {
 	} {
 		require.Nil(t, leftBy[quiescence.State](arrived(err)), err)
 	}
-}
-
-// An attempt that fails without a message is followed by another that goes on from
-// what it left, after a pause that a message cuts short.
-func TestAFailedAttemptIsRepeatedFromWhatItLeft(t *testing.T) {
-	var asked []activities.CountInput
-	env := countEnvironment(t, func(in activities.CountInput) (activities.CountReport, error) {
-		asked = append(asked, in)
-		in.Figures.Messages++
-		switch len(asked) {
-		case 1:
-			return activities.CountReport{}, temporal.NewHeartbeatTimeoutError(in.Figures)
-		case 2:
-			return activities.CountReport{}, failureOf(activities.TypeWorkerStopping, in.Figures)
-		default:
-			return activities.CountReport{}, failureOf(activities.TypeUnavailable, in.Figures)
-		}
-	})
-	updateAt(env, time.Hour, UpdateStop, `{}`)
-	env.ExecuteWorkflow(TypeCountObjects, json.RawMessage(`{"queueUrl":"https://sqs/1/events","table":"counts"}`))
-	require.NoError(t, env.GetWorkflowError())
-	var status CountStatus
-	require.NoError(t, env.GetWorkflowResult(&status))
-	require.Equal(t, countStopped, status.State)
-	require.EqualValues(t, len(asked), status.Messages)
-	require.InDelta(t, 125, len(asked), 10, "half a minute apart after the first few")
 }

@@ -94,7 +94,7 @@ func TestEndsOfAWatch(t *testing.T) {
 		err := run.Get(t.Context(), nil)
 		require.ErrorContains(t, err, "InvalidInput")
 		require.ErrorContains(t, err, "then[0].http.auth: not the name of credentials")
-		s.Record(id, "Quiescence", "refused-by-an-added-check")
+		s.Record(id, "Quiescence", "refused")
 	})
 }
 

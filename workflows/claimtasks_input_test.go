@@ -1,0 +1,19 @@
+package workflows
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A poison queue is called after its queue, which has to leave room for that.
+func TestClaimTasksRefusesQueuesWithoutRoomForTheirPoison(t *testing.T) {
+	in := defaultClaimTasks()
+	err := decode(TypeClaimTasks, json.RawMessage(`{"queues":[{"name":"`+strings.Repeat("q", 60)+`"}]}`), &in)
+	require.ErrorContains(t, err, "queues[0].name: ")
+	in = defaultClaimTasks()
+	err = decode(TypeClaimTasks, json.RawMessage(`{"queues":[{"name":"`+strings.Repeat("q", 60)+`"}],"poisonQueue":"poison"}`), &in)
+	require.NoError(t, err)
+}
