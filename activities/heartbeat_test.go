@@ -58,7 +58,7 @@ func TestHeartbeatsGoOnAfterTheCancel(t *testing.T) {
 				})
 				<-alive.Done()
 				require.ErrorIs(t, context.Cause(alive), c.answer)
-				time.Sleep(finishing)
+				time.Sleep(15 * time.Second) // what the activity finishes first
 				stop()
 				return nil
 			}

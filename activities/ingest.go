@@ -1,8 +1,7 @@
 package activities
 
 import (
-	"context"
-	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
@@ -22,12 +21,6 @@ const (
 	IngestSummarise  = "Ingest.Summarise"
 )
 
-// DocumentCaller calls DynamoDB with its own documents, under the throttle; a
-// priority of 0 is the default.
-type DocumentCaller interface {
-	Call(ctx context.Context, operation string, document json.RawMessage, priority int) (json.RawMessage, error)
-}
-
 // Ingest is the activities of the main job: what it needs beyond those of the
 // single systems.
 type Ingest struct {
@@ -38,7 +31,7 @@ type Ingest struct {
 	Objects   ObjectReader
 	SQS       *sqs.Client
 	Kinesis   *kinesis.Client
-	DynamoDB  DocumentCaller
+	DynamoDB  DynamoDBCaller
 	Azure     *azqueue.ServiceClient // nil: no access to Azure queues
 }
 
@@ -120,18 +113,20 @@ type ingestObject struct {
 }
 
 // manifestKey is the object that pins which objects this run takes in.
-func (p IngestPlan) manifestKey() string { return p.ReportPrefix + p.Run + "/manifest.jsonl" }
+func manifestKey(p IngestPlan) string { return p.ReportPrefix + p.Run + "/manifest.jsonl" }
 
 // reportKey is the object that tells the outcome for each source object.
-func (p IngestPlan) reportKey() string { return p.ReportPrefix + p.Run + "/report.json" }
+func reportKey(p IngestPlan) string { return p.ReportPrefix + p.Run + "/report.json" }
 
 // progressID is the DynamoDB item of object n of the manifest. No bucket name
 // begins with #, so it can't clash with what CountObjects keeps in the table:
 // counters under "<bucket>", its ledger under "#<bucket>/<key>".
-func (p IngestPlan) progressID(n int64) string { return "##ingest/" + p.Run + "/" + itoa(n) }
+func progressID(p IngestPlan, n int64) string {
+	return "##ingest/" + p.Run + "/" + strconv.FormatInt(n, 10)
+}
 
-// taskID names the task of object n, unique among all runs.
-func (p IngestPlan) taskID(n int64) string { return p.Run + "-" + itoa(n) }
+// taskOf names the task of object n, unique among all runs.
+func taskOf(p IngestPlan, n int64) string { return p.Run + "-" + strconv.FormatInt(n, 10) }
 
 // taskPrefix starts the workflow IDs of all tasks of a run.
 func taskPrefix(run string) string { return "task/" + run + "-" }

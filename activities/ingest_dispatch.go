@@ -91,7 +91,7 @@ func (i *Ingest) Enqueue(ctx context.Context, p IngestPlan) error {
 }
 
 func (i *Ingest) enqueue(ctx context.Context, p IngestPlan, n int64, o ingestObject) error {
-	raw, err := json.Marshal(map[string]any{"taskId": p.taskID(n), "runId": 0, "payload": p.request(n, o)})
+	raw, err := json.Marshal(map[string]any{"taskId": taskOf(p, n), "runId": 0, "payload": workOn(p, n, o)})
 	if err != nil {
 		return err
 	}
@@ -99,9 +99,9 @@ func (i *Ingest) enqueue(ctx context.Context, p IngestPlan, n int64, o ingestObj
 	return AzureFailure("AzureQueue.Send", p.Queue, err)
 }
 
-// request is the chain of jobs that takes in object n: describe it (which pins
+// workOn is the chain of jobs that takes in object n: describe it (which pins
 // its ETag), stream its records, write down how many they were.
-func (p IngestPlan) request(n int64, o ingestObject) map[string]any {
+func workOn(p IngestPlan, n int64, o ingestObject) map[string]any {
 	from := func(expression string) map[string]string { return map[string]string{"$from": expression} }
 	return map[string]any{
 		"type": "ingest",
@@ -123,7 +123,7 @@ func (p IngestPlan) request(n int64, o ingestObject) map[string]any {
 				"input": map[string]any{
 					"TableName": p.Table,
 					"Item": map[string]any{
-						"id":      map[string]string{"S": p.progressID(n)},
+						"id":      map[string]string{"S": progressID(p, n)},
 						"object":  map[string]string{"S": "s3://" + p.Bucket + "/" + o.Key},
 						"records": map[string]any{"N": from("to_string(jobs.stream.RecordCount)")},
 						"stored":  map[string]any{"N": from("to_string(jobs.stream.StoredRecordCount)")},

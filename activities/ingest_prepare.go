@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -53,7 +52,7 @@ func (i *Ingest) prepare(ctx context.Context, p IngestPlan) (prepared IngestPrep
 	var manifest bytes.Buffer
 	encoder := json.NewEncoder(&manifest)
 	err = i.listObjects(ctx, p.Bucket, p.Prefix, func(o ingestObject) error {
-		if p.isOutput(o.Key) {
+		if isOutput(p, o.Key) {
 			return nil
 		}
 		prepared.Objects++
@@ -70,13 +69,13 @@ func (i *Ingest) prepare(ctx context.Context, p IngestPlan) (prepared IngestPrep
 		})
 	}
 	_, err = i.S3.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &p.ReportBucket, Key: aws.String(p.manifestKey()), Body: bytes.NewReader(manifest.Bytes()),
+		Bucket: &p.ReportBucket, Key: aws.String(manifestKey(p)), Body: bytes.NewReader(manifest.Bytes()),
 	})
 	return prepared, awsFailure("S3.PutObject", p.ReportBucket, err)
 }
 
 // isOutput tells objects that ingestions themselves write from those to take in.
-func (p IngestPlan) isOutput(key string) bool {
+func isOutput(p IngestPlan, key string) bool {
 	return p.Bucket == p.ReportBucket && p.ReportPrefix != "" && strings.HasPrefix(key, p.ReportPrefix) ||
 		p.Bucket == p.DeliveryBucket && strings.HasPrefix(key, p.DeliveryPrefix)
 }
@@ -134,9 +133,9 @@ func (i *Ingest) listObjects(ctx context.Context, bucket, prefix string, each fu
 
 // readManifest calls each for every object of the manifest with its number.
 func (i *Ingest) readManifest(ctx context.Context, p IngestPlan, each func(n int64, o ingestObject) error) error {
-	object, err := i.S3.GetObject(ctx, &s3.GetObjectInput{Bucket: &p.ReportBucket, Key: aws.String(p.manifestKey())})
+	object, err := i.S3.GetObject(ctx, &s3.GetObjectInput{Bucket: &p.ReportBucket, Key: aws.String(manifestKey(p))})
 	if err != nil {
-		return awsFailure("S3.GetObject", p.ReportBucket+"/"+p.manifestKey(), err)
+		return awsFailure("S3.GetObject", p.ReportBucket+"/"+manifestKey(p), err)
 	}
 	defer object.Body.Close()
 	decoder := json.NewDecoder(bufio.NewReader(object.Body))
@@ -145,12 +144,10 @@ func (i *Ingest) readManifest(ctx context.Context, p IngestPlan, each func(n int
 		if err := decoder.Decode(&o); err == io.EOF {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("manifest %s, line %d: %w", p.manifestKey(), n+1, err)
+			return fmt.Errorf("manifest %s, line %d: %w", manifestKey(p), n+1, err)
 		}
 		if err := each(n, o); err != nil {
 			return err
 		}
 	}
 }
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -23,7 +23,7 @@ func (i *Ingest) eachRecord(ctx context.Context, o Object, format string, each f
 	if err != nil {
 		return errors.Join(Invalid("read "+o.Bucket+"/"+o.Key, err), body.Close())
 	}
-	source := both{decoded, body}
+	source := closeBoth(decoded, body)
 	defer func() { err = errors.Join(err, source.Close()) }()
 	records, err := objectrecords.NewReader(format, source, 0, nil)
 	for err == nil {

@@ -51,9 +51,9 @@ func (i *Ingest) summarise(ctx context.Context, in IngestSummariseInput) (Ingest
 	if err != nil {
 		return IngestSummary{}, err
 	}
-	report.Report = IngestLocated{Bucket: in.Plan.ReportBucket, Key: in.Plan.reportKey()}
+	report.Report = IngestLocated{Bucket: in.Plan.ReportBucket, Key: reportKey(in.Plan)}
 	_, err = i.S3.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &in.Plan.ReportBucket, Key: aws.String(in.Plan.reportKey()), Body: bytes.NewReader(raw),
+		Bucket: &in.Plan.ReportBucket, Key: aws.String(reportKey(in.Plan)), Body: bytes.NewReader(raw),
 	})
 	return report.IngestSummary, awsFailure("S3.PutObject", in.Plan.ReportBucket, err)
 }
@@ -143,8 +143,8 @@ func (i *Ingest) readProgress(ctx context.Context, p IngestPlan, numbers []int64
 	keys := make([]map[string]attribute, len(numbers))
 	byID := map[string]int64{}
 	for at, n := range numbers {
-		keys[at] = map[string]attribute{"id": {"S": p.progressID(n)}}
-		byID[p.progressID(n)] = n
+		keys[at] = map[string]attribute{"id": {"S": progressID(p, n)}}
+		byID[progressID(p, n)] = n
 	}
 	body, err := json.Marshal(map[string]any{"RequestItems": map[string]any{p.Table: map[string]any{"Keys": keys, "ConsistentRead": true}}})
 	if err != nil {

@@ -256,7 +256,7 @@ func (p *objectPut) open(ctx context.Context) error {
 		_ = body.Close()
 		return p.notOfFormat(err)
 	}
-	p.source = both{decoded, body}
+	p.source = closeBoth(decoded, body)
 	header, err := p.header(ctx, decoded, start, offset)
 	if err == nil {
 		p.records, err = objectrecords.NewReader(p.input.Format, decoded, start, header)
@@ -313,5 +313,8 @@ type both struct {
 	io.ReadCloser
 	below io.Closer
 }
+
+// closeBoth makes closing the decoder close what it reads from as well.
+func closeBoth(decoder io.ReadCloser, below io.Closer) io.ReadCloser { return both{decoder, below} }
 
 func (b both) Close() error { return errors.Join(b.ReadCloser.Close(), b.below.Close()) }

@@ -22,6 +22,14 @@ type DynamoDBCaller interface {
 	Call(ctx context.Context, operation string, document json.RawMessage, priority int) (json.RawMessage, error)
 }
 
+// CallerFunc is a function that answers the calls, in tests.
+type CallerFunc func(ctx context.Context, operation string, document json.RawMessage) (json.RawMessage, error)
+
+// Call calls the function.
+func (f CallerFunc) Call(ctx context.Context, operation string, document json.RawMessage, _ int) (json.RawMessage, error) {
+	return f(ctx, operation, document)
+}
+
 // defaultPriority leaves the place in the queue for capacity to DynamoDB.Call.
 const defaultPriority = 0
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 
 	"sluice/internal/document"
@@ -32,16 +31,6 @@ func (s *ActivitySource) check(faults *document.Faults, path string) {
 }
 
 func (s *ActivitySource) target() string { return s.Name }
-
-func (s *ActivitySource) open(ctx context.Context, q *Quiescence, _ quiescence.State) (pollSource, error) {
-	info := activity.GetInfo(ctx)
-	return &activityPoll{
-		temporal: q.Temporal,
-		id:       info.WorkflowExecution.ID + "/poll",
-		queue:    info.TaskQueue,
-		source:   *s,
-	}, nil
-}
 
 // PollWorkflow is the type of the workflow that runs the activity of one poll.
 const PollWorkflow = "Poll"

@@ -39,10 +39,6 @@ func (s *DynamoDBSource) check(faults *document.Faults, path string) {
 
 func (s *DynamoDBSource) target() string { return s.Table }
 
-func (s *DynamoDBSource) open(_ context.Context, q *Quiescence, _ quiescence.State) (pollSource, error) {
-	return &itemPoll{items: q.Items, table: s.Table, key: s.Key, attribute: s.Attribute}, nil
-}
-
 type itemPoll struct {
 	items     ItemReader
 	table     string

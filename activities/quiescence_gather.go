@@ -18,6 +18,9 @@ import (
 // within a millisecond.
 const gatherFor = 5 * time.Millisecond
 
+// readTimeout bounds one read for many.
+const readTimeout = 30 * time.Second
+
 // GatheredReads reads items of one table together, up to a hundred of them with one call,
 // where their polls fall due together: a worker that watches a thousand items would
 // otherwise spend most of its time on the thousand calls. The items are read
@@ -94,7 +97,7 @@ func (g *GatheredReads) join(ctx context.Context, table string, names []string, 
 	name := strings.Join(append([]string{table}, names...), "\x00")
 	joined := g.open[name]
 	if joined == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pollTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 		joined = &gathering{name: name, table: table, names: names, keys: map[string]json.RawMessage{}, cancel: cancel, done: make(chan struct{})}
 		g.open[name] = joined
 		time.AfterFunc(gatherFor, func() { g.finish(ctx, joined) })

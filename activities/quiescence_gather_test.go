@@ -155,7 +155,7 @@ func TestGatheredReadsFailEachForItself(t *testing.T) {
 func TestGatheredReadsGoOnWhileAnyoneWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended error
-		g := NewGatheredReads(caller(func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		g := NewGatheredReads(CallerFunc(func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 			select {
 			case <-ctx.Done():
 				ended = ctx.Err()
@@ -201,7 +201,7 @@ func TestGatheredReadsBeginAnewAfterAllHaveLeft(t *testing.T) {
 func TestGatheredReadsRefuseWhatIsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, answer := range []string{`[]`, `{"Responses":{"counts":["x"]}}`} {
-			g := NewGatheredReads(caller(func(_ context.Context, operation string, _ json.RawMessage) (json.RawMessage, error) {
+			g := NewGatheredReads(CallerFunc(func(_ context.Context, operation string, _ json.RawMessage) (json.RawMessage, error) {
 				if operation == "GetItem" {
 					return nil, errors.New("asked for by itself")
 				}

@@ -49,10 +49,6 @@ func (s *S3Source) check(faults *document.Faults, path string) {
 
 func (s *S3Source) target() string { return s.Bucket }
 
-func (s *S3Source) open(_ context.Context, q *Quiescence, seen quiescence.State) (pollSource, error) {
-	return &listing{lister: q.S3, source: *s, deletions: deletions{carried: seen}}, nil
-}
-
 // listing polls a prefix. Whatever the number of objects, what it hands on is a
 // digest of a fixed size; only onDelete other than reset keeps more, in memory.
 type listing struct {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"go.temporal.io/sdk/activity"
+
 	"sluice/internal/document"
 	"sluice/internal/quiescence"
 )
@@ -29,8 +31,6 @@ type SignalSource struct{}
 type sourceKind interface {
 	check(faults *document.Faults, path string)
 	target() string
-	// open makes the source ready to be polled, going on from what was seen.
-	open(ctx context.Context, q *Quiescence, seen quiescence.State) (pollSource, error)
 }
 
 // kinds lists the fields that are set, under their names.
@@ -83,19 +83,27 @@ func (s Source) Target() string {
 	return ""
 }
 
+// source makes what is watched ready to be polled, going on from what was seen.
 func (q *Quiescence) source(ctx context.Context, s Source, seen quiescence.State) (pollSource, error) {
-	kind := s.kind()
-	if kind == nil {
+	switch {
+	case s.DynamoDB != nil:
+		return &itemPoll{items: q.Items, table: s.DynamoDB.Table, key: s.DynamoDB.Key, attribute: s.DynamoDB.Attribute}, nil
+	case s.S3 != nil:
+		return &listing{lister: q.S3, source: *s.S3, deletions: deletions{carried: seen}}, nil
+	case s.SQS != nil:
+		return &queuePoll{meter: q.SQS, url: s.SQS.QueueURL}, nil
+	case s.Activity != nil:
+		info := activity.GetInfo(ctx)
+		return &activityPoll{temporal: q.Temporal, id: info.WorkflowExecution.ID + "/poll", queue: info.TaskQueue, source: *s.Activity}, nil
+	case s.Signal != nil:
+		return nil, Invalid(WatchQuiescence, errors.New("source.signal: is not polled"))
+	default:
 		return nil, Invalid(WatchQuiescence, errors.New("source: none is given"))
 	}
-	return kind.open(ctx, q, seen)
 }
 
 func (*SignalSource) check(*document.Faults, string) {}
 func (*SignalSource) target() string                 { return "signal" }
-func (*SignalSource) open(context.Context, *Quiescence, quiescence.State) (pollSource, error) {
-	return nil, Invalid(WatchQuiescence, errors.New("source.signal: is not polled"))
-}
 
 // canonical writes JSON so that equal documents read equal: members sorted, the
 // elements of DynamoDB's sets too.

@@ -21,7 +21,7 @@ import (
 
 func TestItemPoll(t *testing.T) {
 	answer := func(text string) *itemPoll {
-		return &itemPoll{attribute: "num_records", key: json.RawMessage(`{"id":{"S":"b"}}`), items: NewGatheredReads(caller(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		return &itemPoll{attribute: "num_records", key: json.RawMessage(`{"id":{"S":"b"}}`), items: NewGatheredReads(CallerFunc(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(text), nil
 		}))}
 	}
@@ -46,11 +46,11 @@ func TestItemPoll(t *testing.T) {
 func TestItemPollReadsConsistently(t *testing.T) {
 	source := &DynamoDBSource{Table: "t", Key: json.RawMessage(`{"id":{"S":"b"}}`), Attribute: "n"}
 	var sent string
-	q := &Quiescence{Items: NewGatheredReads(caller(func(_ context.Context, operation string, body json.RawMessage) (json.RawMessage, error) {
+	q := &Quiescence{Items: NewGatheredReads(CallerFunc(func(_ context.Context, operation string, body json.RawMessage) (json.RawMessage, error) {
 		sent = operation + " " + string(body)
 		return json.RawMessage(`{}`), nil
 	}))}
-	p, err := source.open(t.Context(), q, quiescence.State{})
+	p, err := q.source(t.Context(), Source{DynamoDB: source}, quiescence.State{})
 	require.NoError(t, err)
 	_, err = p.poll(t.Context(), func() {})
 	require.NoError(t, err)

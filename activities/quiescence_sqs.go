@@ -26,10 +26,6 @@ func (s *SQSSource) check(faults *document.Faults, path string) {
 
 func (s *SQSSource) target() string { return queueName(s.QueueURL) }
 
-func (s *SQSSource) open(_ context.Context, q *Quiescence, _ quiescence.State) (pollSource, error) {
-	return &queuePoll{meter: q.SQS, url: s.QueueURL}, nil
-}
-
 // queueName is the last element of a queue's URL.
 func queueName(url string) string { return url[strings.LastIndex(url, "/")+1:] }
 

@@ -150,7 +150,7 @@ func TestWatchTakesAHangingServiceForAFailedPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rule := ruleOf(10*time.Second, 2)
 		rule.Deadline = time.Now().Add(2 * time.Minute)
-		w := watching(rule, &itemPoll{items: NewGatheredReads(caller(func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		w := watching(rule, &itemPoll{items: NewGatheredReads(CallerFunc(func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})), key: json.RawMessage(`{"id":{"S":"b"}}`), attribute: "num_records"})
@@ -166,7 +166,7 @@ func TestWatchTellsNewsAtOnceAndSilenceWithTheNextHeartbeat(t *testing.T) {
 		answers := []string{`{}`, `{"Item":{"num_records":{"N":"1"}}}`, `{"Item":{"num_records":{"N":"1"}}}`, "", `{"Item":{"num_records":{"N":"1"}}}`, `{"Item":{"num_records":{"N":"2"}}}`}
 		polls := 0
 		w := watching(ruleOf(10*time.Second, len(answers)), &itemPoll{attribute: "num_records", key: json.RawMessage(`{"id":{"S":"b"}}`), items: NewGatheredReads(
-			caller(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			CallerFunc(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 				polls++
 				if answers[polls-1] == "" {
 					return nil, errors.New("connection reset")
@@ -181,10 +181,4 @@ func TestWatchTellsNewsAtOnceAndSilenceWithTheNextHeartbeat(t *testing.T) {
 		}
 		require.Equal(t, []int{1, 2, 4, 6}, told, "the first look, a change, a failure, a change")
 	})
-}
-
-type caller func(context.Context, string, json.RawMessage) (json.RawMessage, error)
-
-func (c caller) Call(ctx context.Context, operation string, body json.RawMessage, _ int) (json.RawMessage, error) {
-	return c(ctx, operation, body)
 }

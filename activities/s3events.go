@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -102,5 +103,5 @@ func (s *S3Events) Count(ctx context.Context, in CountInput) (CountReport, error
 // ownerOf tells the batches of this attempt from those of any other.
 func ownerOf(ctx context.Context) string {
 	info := activity.GetInfo(ctx)
-	return info.WorkflowExecution.RunID + "/" + info.ActivityID + "/" + itoa(int64(info.Attempt))
+	return info.WorkflowExecution.RunID + "/" + info.ActivityID + "/" + strconv.FormatInt(int64(info.Attempt), 10)
 }

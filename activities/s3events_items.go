@@ -26,7 +26,7 @@ const (
 type attributeMap map[string]map[string]any
 
 func stringValue(s string) map[string]any { return map[string]any{"S": s} }
-func numberValue(n int64) map[string]any  { return map[string]any{"N": itoa(n)} }
+func numberValue(n int64) map[string]any  { return map[string]any{"N": strconv.FormatInt(n, 10)} }
 func boolValue(b bool) map[string]any     { return map[string]any{"BOOL": b} }
 
 // intent is the batch that is written or being written.

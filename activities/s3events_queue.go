@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -115,7 +116,7 @@ func (q *eventQueue) delete(ctx context.Context, handles []string) error {
 func (q *eventQueue) deleteBatch(ctx context.Context, handles []string) error {
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(handles))
 	for i := range handles {
-		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(itoa(int64(i))), ReceiptHandle: &handles[i]}
+		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.FormatInt(int64(i), 10)), ReceiptHandle: &handles[i]}
 	}
 	answer, err := q.api.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: entries})
 	if err != nil {

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -48,7 +49,7 @@ func (s *SQS) Send(ctx context.Context, raw json.RawMessage) (SendOutput, error)
 	if len(body) > mostMessage {
 		return SendOutput{}, Fail(TypeTooLarge, Failure{
 			ErrorDetails: ErrorDetails{Operation: SQSSend, Target: queueName(in.QueueURL)},
-			Message:      "the body has " + itoa(int64(len(body))) + " bytes, at most " + itoa(mostMessage),
+			Message:      "the body has " + strconv.FormatInt(int64(len(body)), 10) + " bytes, at most " + strconv.FormatInt(mostMessage, 10),
 		})
 	}
 	alive, stop := KeepAlive(ctx, WorkingHeartbeat, nil)

@@ -1,0 +1,15 @@
+package activities
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What has no code of its own is judged by its status, as everywhere.
+func TestAWSErrorTypes(t *testing.T) {
+	for _, status := range []int{0, 302, 400, 401, 403, 404, 408, 409, 410, 412, 413, 422, 425, 429, 500, 503} {
+		require.Equal(t, statusType(status), awsErrorType("", status, nil), "%d", status)
+	}
+	require.Equal(t, TypeThrottled, awsErrorType("SlowDown", 503, nil))
+}
