@@ -8,6 +8,8 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
+
+	"sluice/internal/quiescence"
 )
 
 // How often activities heartbeat, by what they do, so that cancellation arrives
@@ -17,8 +19,8 @@ const (
 	WaitingHeartbeat = 10 * time.Second // of one that only waits for its next poll
 )
 
-// errWorkerStopping is the cause of a context that ended since the worker stops.
-var errWorkerStopping = errors.New("worker stopping")
+// ErrWorkerStopping is the cause of a context that ended since the worker stops.
+var ErrWorkerStopping = errors.New("worker stopping")
 
 // KeepAlive heartbeats with what checkpoint returns, at once and then every
 // interval, until the returned function is called, which returns when the last
@@ -28,7 +30,7 @@ var errWorkerStopping = errors.New("worker stopping")
 // longer than its heartbeat timeout. checkpoint is called from another goroutine;
 // with nil the heartbeats have no details.
 func KeepAlive(ctx context.Context, every time.Duration, checkpoint func() any) (context.Context, func()) {
-	return keepBeating(ctx, every, nil, true, func(ctx context.Context) error {
+	return KeepBeating(ctx, every, nil, true, func(ctx context.Context) error {
 		if checkpoint == nil {
 			activity.RecordHeartbeat(ctx)
 			return nil
@@ -38,12 +40,12 @@ func KeepAlive(ctx context.Context, every time.Duration, checkpoint func() any) 
 	})
 }
 
-// keepBeating calls beat an interval after it was called last, whenever prompt says
+// KeepBeating calls beat an interval after it was called last, whenever prompt says
 // so, and first of all where atOnce does, until the returned function is called or
 // the attempt is none any more. The context it returns ends with ctx, with an error
 // of beat, and when the worker begins to stop, and has that as its cause; beat goes
 // on then, with a context that does not end.
-func keepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{}, atOnce bool, beat func(context.Context) error) (context.Context, func()) {
+func KeepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{}, atOnce bool, beat func(context.Context) error) (context.Context, func()) {
 	alive, cancel := context.WithCancelCause(ctx)
 	steady := context.WithoutCancel(ctx)
 	stopping, ended := activity.GetWorkerStopChannel(ctx), ctx.Done()
@@ -59,7 +61,7 @@ func keepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{
 				if err != nil {
 					cancel(err)
 				}
-				if isNotFound(err) { // nobody waits for its heartbeats any more
+				if IsNotFound(err) { // nobody waits for its heartbeats any more
 					return
 				}
 			}
@@ -71,7 +73,7 @@ func keepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{
 				due = true
 			case <-stopping:
 				stopping = nil
-				cancel(errWorkerStopping)
+				cancel(ErrWorkerStopping)
 			case <-ended:
 				ended = nil
 				cancel(context.Cause(ctx))
@@ -92,20 +94,20 @@ func keepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{
 	})
 }
 
-// goesOn is the answer to a heartbeat of the client as keepBeating wants it: nil
+// EndingAnswer is the answer to a heartbeat of the client as KeepBeating wants it: nil
 // unless it ends the attempt.
-func goesOn(err error) error {
-	if endsAttempt(err) {
+func EndingAnswer(err error) error {
+	if EndsAttempt(err) {
 		return err
 	}
 	return nil
 }
 
-// endsAttempt reports that the server's answer to a heartbeat of the client ends the
+// EndsAttempt reports that the server's answer to a heartbeat of the client ends the
 // attempt: it is to stop, or is none any more. Any other error is the network's.
-func endsAttempt(err error) bool {
+func EndsAttempt(err error) bool {
 	var canceled *temporal.CanceledError
-	return errors.As(err, &canceled) || isNotFound(err) || errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset)
+	return errors.As(err, &canceled) || IsNotFound(err) || errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset)
 }
 
 // Interrupted tells why a context of KeepAlive ended, as the error with which
@@ -116,13 +118,13 @@ func Interrupted(ctx context.Context, operation string, checkpoint any) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return ended(context.Cause(ctx), operation, checkpoint)
+	return EndedBy(context.Cause(ctx), operation, checkpoint)
 }
 
-// ended is the error with which an activity ends for this cause.
-func ended(cause error, operation string, checkpoint any) error {
+// EndedBy is the error with which an activity ends for this cause.
+func EndedBy(cause error, operation string, checkpoint any) error {
 	switch {
-	case errors.Is(cause, errWorkerStopping):
+	case errors.Is(cause, ErrWorkerStopping):
 		return Fail(TypeWorkerStopping, Failure{
 			ErrorDetails: ErrorDetails{Operation: operation},
 			Message:      "the worker is stopping",
@@ -147,5 +149,25 @@ func ended(cause error, operation string, checkpoint any) error {
 
 // WorkerIsStopping says that a context of KeepAlive ended since the worker stops.
 func WorkerIsStopping(ctx context.Context) bool {
-	return errors.Is(context.Cause(ctx), errWorkerStopping)
+	return errors.Is(context.Cause(ctx), ErrWorkerStopping)
+}
+
+// OrInterrupted prefers the reason why the context ended over the error it caused.
+func OrInterrupted(ctx context.Context, operation string, err error) error {
+	if interrupted := Interrupted(ctx, operation, nil); interrupted != nil {
+		return interrupted
+	}
+	return err
+}
+
+// HeartbeatRecorder is the method of a Temporal client that records a heartbeat
+// and tells whether it was.
+type HeartbeatRecorder interface {
+	RecordActivityHeartbeat(ctx context.Context, taskToken []byte, details ...any) error
+}
+
+// BeatEvery is the heartbeat interval of Watch: a watch that polls often hears of a
+// cancellation as often, and is missed as soon.
+func BeatEvery(rule quiescence.Rule) time.Duration {
+	return min(max(rule.Delay.After(0), time.Second), WaitingHeartbeat)
 }

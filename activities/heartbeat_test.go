@@ -21,16 +21,16 @@ func TestHeartbeatsAreTimedFromBeginToBegin(t *testing.T) {
 		start := time.Now()
 		activity := func(ctx context.Context) error {
 			asked := make(chan struct{}, 1)
-			_, stop := keepBeating(ctx, every, asked, true, func(ctx context.Context) error {
+			_, stop := KeepBeating(ctx, every, asked, true, func(ctx context.Context) error {
 				began = append(began, time.Since(start))
-				return sleep(ctx, every/2)
+				return Sleep(ctx, every/2)
 			})
 			defer stop()
-			if err := sleep(ctx, 5*every/2+every/4); err != nil {
+			if err := Sleep(ctx, 5*every/2+every/4); err != nil {
 				return err
 			}
-			nudge(asked)
-			return sleep(ctx, 3*every/2)
+			Notify(asked)
+			return Sleep(ctx, 3*every/2)
 		}
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
@@ -51,7 +51,7 @@ func TestHeartbeatsGoOnAfterTheCancel(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			beats := 0
 			activity := func(ctx context.Context) error {
-				alive, stop := keepBeating(ctx, WorkingHeartbeat, nil, true, func(ctx context.Context) error {
+				alive, stop := KeepBeating(ctx, WorkingHeartbeat, nil, true, func(ctx context.Context) error {
 					require.NoError(t, ctx.Err())
 					beats++
 					return c.answer

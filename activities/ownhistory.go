@@ -66,16 +66,16 @@ func (h *historyReader) follow(ctx context.Context, heard func([]*historypb.Hist
 				return false
 			}
 			if len(events) < fullPage {
-				_ = sleep(ctx, pollPause-time.Since(began))
+				_ = Sleep(ctx, pollPause-time.Since(began))
 			}
-		case isNotFound(err):
+		case IsNotFound(err):
 			return false
 		default:
 			if isInvalid(err) {
 				h.next = nil // the place is not known any more
 			}
 			failures++
-			_ = sleep(ctx, followAgain(err, failures))
+			_ = Sleep(ctx, followAgain(err, failures))
 		}
 	}
 	return false
@@ -121,4 +121,9 @@ func followAgain(err error, failures int) time.Duration {
 		policy = backoff.Policy{Base: 10 * time.Second, Cap: 2 * time.Minute}
 	}
 	return policy.Ceiling(failures)/2 + policy.Delay(failures, rand.Float64())/2
+}
+
+func IsNotFound(err error) bool {
+	var gone *serviceerror.NotFound
+	return errors.As(err, &gone)
 }

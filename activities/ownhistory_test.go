@@ -40,7 +40,7 @@ func (s *historyServer) GetWorkflowExecutionHistory(ctx context.Context, in *wor
 		return &workflowservice.GetWorkflowExecutionHistoryResponse{}, nil
 	}
 	a := s.answers[n]
-	if err := sleep(ctx, a.after); err != nil {
+	if err := Sleep(ctx, a.after); err != nil {
 		return nil, err
 	}
 	if a.err != nil {

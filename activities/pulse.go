@@ -25,8 +25,8 @@ func betweenBeats(every time.Duration) time.Duration {
 	return every - into(beatPulse, time.Since(epoch)+every)
 }
 
-// onPulse lengthens a long wait to the next pulse.
-func onPulse(wait time.Duration) time.Duration {
+// AlignWait lengthens a long wait to the next pulse.
+func AlignWait(wait time.Duration) time.Duration {
 	if wait < longWait {
 		return wait
 	}

@@ -13,7 +13,7 @@ import (
 func TestPulse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wait := time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "wait"))
-		beat, poll := betweenBeats(wait), onPulse(wait)
+		beat, poll := betweenBeats(wait), AlignWait(wait)
 		require.LessOrEqual(t, beat, wait)
 		require.Greater(t, beat, wait-beatPulse)
 		if wait < WaitingHeartbeat {

@@ -2,10 +2,10 @@ package activities
 
 import "net/http"
 
-// statusType is the error type that an HTTP status stands for, by itself. A
+// StatusType is the error type that an HTTP status stands for, by itself. A
 // service whose statuses or codes mean something else puts its exceptions in
-// front (awsErrorType, azureErrorType, the verdicts of HTTP). 0 is no answer at all.
-func statusType(status int) string {
+// front (awscall.errorType, azurequeue.errorType, the verdicts of HTTP). 0 is no answer at all.
+func StatusType(status int) string {
 	switch {
 	case status == http.StatusTooManyRequests:
 		return TypeThrottled

@@ -14,6 +14,6 @@ func TestErrorTypesByStatus(t *testing.T) {
 		404: TypeNotFound, 408: TypeUnavailable, 409: TypeConflict, 410: TypeNotFound, 412: TypeConflict, 413: TypeTooLarge,
 		422: TypeInvalidInput, 425: TypeUnavailable, 429: TypeThrottled, 500: TypeUnavailable, 503: TypeUnavailable,
 	} {
-		require.Equal(t, want, statusType(status), "%d", status)
+		require.Equal(t, want, StatusType(status), "%d", status)
 	}
 }

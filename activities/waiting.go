@@ -15,19 +15,19 @@ import (
 // promptCancel is how soon an activity that waits learns that it is cancelled.
 const promptCancel = 2 * time.Second
 
-// keepWaiting is KeepAlive for an activity that waits for long, has other news to
+// KeepWaiting is KeepAlive for an activity that waits for long, has other news to
 // tell in between (news, of capacity one), and learns of a cancel within
 // promptCancel however rarely it heartbeats. Its heartbeats are the client's: the
 // activity's own keep a goroutine and a timer each, which wake the worker once
 // more.
-func keepWaiting(ctx context.Context, server client.Client, every time.Duration, news chan struct{}, state func() any) (context.Context, func()) {
+func KeepWaiting(ctx context.Context, server client.Client, every time.Duration, news chan struct{}, state func() any) (context.Context, func()) {
 	token := activity.GetInfo(ctx).TaskToken
-	alive, stop := keepBeating(ctx, every, news, true, func(steady context.Context) error {
+	alive, stop := KeepBeating(ctx, every, news, true, func(steady context.Context) error {
 		err := server.RecordActivityHeartbeat(steady, token, state())
 		if temporal.IsCanceledError(err) && ctx.Err() == nil {
-			hearOfCancel(steady, state())
+			HearOfCancel(steady, state())
 		}
-		return goesOn(err)
+		return EndingAnswer(err)
 	})
 	var watching sync.WaitGroup
 	if every > promptCancel {
@@ -39,9 +39,9 @@ func keepWaiting(ctx context.Context, server client.Client, every time.Duration,
 	}
 }
 
-// hearOfCancel lets the SDK hear of a cancel that the client's heartbeat told of: it
+// HearOfCancel lets the SDK hear of a cancel that the client's heartbeat told of: it
 // reports the end of an activity as cancelled only then, and else as failed.
-func hearOfCancel(ctx context.Context, state any) { activity.RecordHeartbeat(ctx, state) }
+func HearOfCancel(ctx context.Context, state any) { activity.RecordHeartbeat(ctx, state) }
 
 // beatOnCancel asks for heartbeats, whose answer tells, once the history of the
 // workflow says that this activity is to be cancelled.
@@ -51,8 +51,8 @@ func beatOnCancel(alive context.Context, own *historyReader, news chan<- struct{
 		return
 	}
 	for alive.Err() == nil {
-		nudge(news)
-		_ = sleep(alive, promptCancel/2)
+		Notify(news)
+		_ = Sleep(alive, promptCancel/2)
 	}
 }
 

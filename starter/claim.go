@@ -7,8 +7,8 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"sluice/activities"
 	"sluice/internal/duration"
+	"sluice/internal/wire"
 	"sluice/workflows"
 )
 
@@ -37,7 +37,7 @@ type claimRunCmd struct {
 }
 
 func (r claimRunCmd) Run(a *app) error {
-	queues := make([]activities.QueueRef, len(r.Queue))
+	queues := make([]wire.QueueRef, len(r.Queue))
 	for i, q := range r.Queue {
 		queues[i].Name = q
 	}
@@ -153,13 +153,13 @@ func (s claimStatusCmd) Run(a *app) error {
 }
 
 func (a *app) liveClaims(id string, status workflows.ClaimTasksStatus) workflows.ClaimTasksStatus {
-	var control activities.ClaimControl
-	answer, err := a.connected.QueryWorkflow(a.ctx, id, "", activities.QueryClaimControl, activities.ClaimControlQuery{Tasks: true})
+	var control wire.ClaimControl
+	answer, err := a.connected.QueryWorkflow(a.ctx, id, "", wire.QueryClaimControl, wire.ClaimControlQuery{Tasks: true})
 	if err != nil || answer.Get(&control) != nil {
 		return status
 	}
-	var memory activities.PollMemory
-	if !a.heartbeat(id, activities.ClaimPoll, &memory) {
+	var memory wire.PollMemory
+	if !a.heartbeat(id, wire.ClaimPoll, &memory) {
 		return status
 	}
 	return status.Live(memory, control)

@@ -13,7 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
-	"sluice/activities"
+	"sluice/activities/azurequeue"
 	"sluice/internal/connect"
 	"sluice/internal/taskmessage"
 )
@@ -64,14 +64,14 @@ func (e claimEnqueueCmd) Run(a *app) error {
 	}
 	if e.Create {
 		if _, err := queue.Create(a.ctx, nil); err != nil {
-			return activities.AzureFailure("AzureQueue.Create", e.Queue, err)
+			return azurequeue.Failure("AzureQueue.Create", e.Queue, err)
 		}
 	}
 	sent, err := e.send(a, queue, texts)
 	if resultErr := a.result(map[string]any{"queue": e.Queue, "sent": sent}); resultErr != nil {
 		return resultErr
 	}
-	return activities.AzureFailure(activities.AzureQueueSend, e.Queue, err)
+	return azurequeue.Failure(azurequeue.OperationSend, e.Queue, err)
 }
 
 // messages reads the file, or makes one message of the flags.

@@ -8,8 +8,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
-	"sluice/activities"
+	"sluice/activities/azurequeue"
+	"sluice/activities/claiming"
 	"sluice/internal/taskmessage"
+	"sluice/internal/wire"
 )
 
 // claimPoisonCmd is the group of commands on a poison queue.
@@ -59,7 +61,7 @@ type azqueueMessage struct{ id, receipt, text string }
 // take takes every message off the poison queue for a while, grouped by the ID of
 // the original.
 func (f poisonFlags) take(a *app) (*azqueue.QueueClient, []*poisonMessage, error) {
-	name := activities.PoisonQueue(f.PoisonQueue, f.Queue)
+	name := claiming.PoisonQueue(f.PoisonQueue, f.Queue)
 	queue, err := f.queue(name)
 	if err != nil {
 		return nil, nil, err
@@ -73,7 +75,7 @@ func (f poisonFlags) take(a *app) (*azqueue.QueueClient, []*poisonMessage, error
 			return queue, all, nil // it is made with the first poison
 		}
 		if err != nil {
-			return nil, nil, activities.AzureFailure("AzureQueue.Receive", name, err)
+			return nil, nil, azurequeue.Failure("AzureQueue.Receive", name, err)
 		}
 		if len(got.Messages) == 0 {
 			return queue, all, nil
@@ -104,7 +106,7 @@ func readPoison(id, text string) *poisonMessage {
 	p := &poisonMessage{Record: record}
 	if original, err := record.Original(); err == nil {
 		if m, err := taskmessage.Decode(original); err == nil {
-			p.Task = activities.TaskID(m.TaskID, m.RunID)
+			p.Task = wire.TaskID(m.TaskID, m.RunID)
 		}
 	}
 	return p
@@ -122,7 +124,7 @@ func giveBack(a *app, queue *azqueue.QueueClient, p *poisonMessage) {
 func remove(a *app, queue *azqueue.QueueClient, p *poisonMessage) error {
 	for _, m := range p.held {
 		if _, err := queue.DeleteMessage(a.ctx, m.id, m.receipt, nil); err != nil {
-			return activities.AzureFailure("AzureQueue.Delete", p.MessageID, err)
+			return azurequeue.Failure("AzureQueue.Delete", p.MessageID, err)
 		}
 	}
 	return nil
@@ -141,7 +143,7 @@ func (l poisonListCmd) Run(a *app) error {
 	if all == nil {
 		all = []*poisonMessage{}
 	}
-	return a.result(map[string]any{"queue": activities.PoisonQueue(l.PoisonQueue, l.Queue), "count": len(all), "messages": all})
+	return a.result(map[string]any{"queue": claiming.PoisonQueue(l.PoisonQueue, l.Queue), "count": len(all), "messages": all})
 }
 
 // poisonFailure is a message with which a command did not get through.
@@ -214,7 +216,7 @@ func (r poisonReplayCmd) Run(a *app) error {
 			return err
 		}
 		if _, err := target.EnqueueMessage(a.ctx, text, &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr(int32(-1))}); err != nil {
-			return activities.AzureFailure(activities.AzureQueueSend, name, err)
+			return azurequeue.Failure(azurequeue.OperationSend, name, err)
 		}
 		return remove(a, queue, p)
 	})

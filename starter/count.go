@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"sluice/activities"
+	"sluice/internal/wire"
 	"sluice/workflows"
 )
 
@@ -95,8 +95,8 @@ func (a *app) liveCount(id string, raw json.RawMessage) (workflows.CountStatus, 
 	if err := json.Unmarshal(raw, &status); err != nil {
 		return status, err
 	}
-	var figures activities.CountFigures
-	if a.heartbeat(id, activities.CountEvents, &figures) && figures.Messages >= status.Messages {
+	var figures wire.CountFigures
+	if a.heartbeat(id, wire.CountEvents, &figures) && figures.Messages >= status.Messages {
 		status.Figures(figures)
 	}
 	return status, nil

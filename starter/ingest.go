@@ -6,7 +6,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"sluice/activities"
+	"sluice/internal/wire"
 	"sluice/workflows"
 )
 
@@ -130,6 +130,6 @@ func (a *app) ingestProgress(id string) progressOf {
 	}
 }
 
-func (a *app) ingestTasks(id string) (tasks activities.IngestTasks, ok bool) {
-	return tasks, a.heartbeat(id, activities.IngestAwaitTasks, &tasks)
+func (a *app) ingestTasks(id string) (tasks wire.IngestTasks, ok bool) {
+	return tasks, a.heartbeat(id, wire.IngestAwaitTasks, &tasks)
 }

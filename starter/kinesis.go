@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"sluice/activities"
+	"sluice/activities/kinesis"
 	"sluice/workflows"
 )
 
@@ -37,7 +37,7 @@ func (a *app) objectProgress(raw json.RawMessage) (done, total int64, words stri
 	var beat struct {
 		Offset, Size int64
 		Coding       string
-		Output       activities.PutRecordsOutput
+		Output       kinesis.PutRecordsOutput
 	}
 	if json.Unmarshal(raw, &status) != nil || !a.heartbeat(status.ID, putObject, &beat) {
 		return done, total, words

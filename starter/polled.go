@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"sluice/activities"
+	"sluice/activities/requests"
 )
 
 // askAgain is how often a command that waits for an answer looks whether anybody
@@ -41,7 +41,7 @@ func (a *app) whilePolled(workflowID, queue string, ask func(context.Context) er
 		if described, err := a.connected.DescribeWorkflow(ctx, workflowID, ""); err == nil {
 			queue = described.RawResponse.GetWorkflowExecutionInfo().GetTaskQueue()
 		}
-		switch polled, err := activities.Polled(ctx, a.connected, queue); {
+		switch polled, err := requests.Polled(ctx, a.connected, queue); {
 		case err == nil && !polled:
 			cancel(unpolled{failed("no worker polls queue %s, so nobody answers for %s; what was asked for may still be done when one comes", queue, workflowID)})
 		case !told:

@@ -7,8 +7,8 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"sluice/activities"
 	"sluice/internal/quiescence"
+	"sluice/internal/wire"
 	"sluice/workflows"
 )
 
@@ -134,7 +134,7 @@ func (r quiescenceRunCmd) Run(a *app) error {
 
 func targetOf(input json.RawMessage) string {
 	var in struct {
-		Source activities.Source `json:"source"`
+		Source wire.Source `json:"source"`
 	}
 	if json.Unmarshal(input, &in) != nil || in.Source.Target() == "" {
 		return "a target"
@@ -228,8 +228,8 @@ func (a *app) liveQuiescence(id string, raw json.RawMessage) (workflows.Quiescen
 	if err := json.Unmarshal(raw, &status); err != nil {
 		return status, err
 	}
-	var beat activities.WatchBeat
-	if !a.heartbeat(id, activities.WatchQuiescence, &beat) || beat.LastPollAt.Before(status.AsOf) {
+	var beat wire.WatchBeat
+	if !a.heartbeat(id, wire.WatchQuiescence, &beat) || beat.LastPollAt.Before(status.AsOf) {
 		return status, nil
 	}
 	status.AsOf = beat.LastPollAt

@@ -8,7 +8,7 @@ import (
 
 	"go.temporal.io/api/workflowservice/v1"
 
-	"sluice/activities"
+	"sluice/activities/requests"
 	"sluice/internal/jobchain"
 	"sluice/workflows"
 )
@@ -108,7 +108,7 @@ func (a *app) findRequests(query string) ([]string, error) {
 			return nil, err
 		}
 		for _, e := range page.GetExecutions() {
-			if !activities.IsJobOfRequest(e) {
+			if !requests.IsJobOfRequest(e) {
 				ids = append(ids, e.GetExecution().GetWorkflowId())
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
 
-	"sluice/activities"
+	"sluice/activities/requests"
 	"sluice/internal/duration"
 	"sluice/internal/jobchain"
 	"sluice/workflows"
@@ -70,7 +70,7 @@ func (a *app) explainUnpolled(id string, err error) error {
 		return err
 	}
 	queue := described.RawResponse.GetWorkflowExecutionInfo().GetTaskQueue()
-	if polled, pollErr := activities.Polled(a.ctx, a.connected, queue); pollErr == nil && !polled {
+	if polled, pollErr := requests.Polled(a.ctx, a.connected, queue); pollErr == nil && !polled {
 		return failed("no worker polls queue %s, so nobody answers for %s", queue, id)
 	}
 	return err
@@ -90,7 +90,7 @@ func (a *app) noteWaiting(s *workflows.RequestStatus, pending []*workflow.Pendin
 			continue
 		}
 		if _, asked := polled[j.TaskQueue]; !asked {
-			is, err := activities.Polled(a.ctx, a.connected, j.TaskQueue)
+			is, err := requests.Polled(a.ctx, a.connected, j.TaskQueue)
 			polled[j.TaskQueue] = is || err != nil
 		}
 		switch {
@@ -158,7 +158,7 @@ func (r requestListCmd) Run(a *app) error {
 			return err
 		}
 		for _, e := range page.GetExecutions() {
-			if (r.Jobs || !activities.IsJobOfRequest(e)) && len(list) < r.Limit {
+			if (r.Jobs || !requests.IsJobOfRequest(e)) && len(list) < r.Limit {
 				list = append(list, listedOf(e))
 			}
 		}

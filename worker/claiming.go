@@ -1,14 +1,19 @@
 package main
 
-import "sluice/activities"
+import (
+	"sluice/activities"
+	"sluice/activities/azurequeue"
+	"sluice/activities/claiming"
+	"sluice/activities/taskservice"
+)
 
 // newClaiming makes the activities that claim tasks from Azure queues, speak to
 // the task service, and send to queues.
 func newClaiming(c config, made *clients) []activities.System {
-	tasks := &activities.TaskService{HTTP: activities.NewServiceHTTP(), Origin: c.TaskServiceURL, Token: c.TaskServiceToken}
+	tasks := &taskservice.Client{HTTP: taskservice.NewHTTP(), Origin: c.TaskServiceURL, Token: c.TaskServiceToken}
 	return []activities.System{
-		&activities.AzureQueue{Service: made.azure},
-		&activities.Claimer{Temporal: made.temporal, Queues: made.azure, Service: tasks, Converter: made.converter},
-		&activities.Tasks{Temporal: made.temporal, Service: tasks},
+		&azurequeue.Activities{Service: made.azure},
+		&claiming.Claimer{Temporal: made.temporal, Queues: made.azure, Service: tasks, Converter: made.converter},
+		&claiming.Tasks{Temporal: made.temporal, Service: tasks},
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
-	"sluice/activities"
+	"sluice/activities/dynamodb"
 	"sluice/internal/connect"
 	"sluice/workflows"
 )
 
 // newDynamoDB builds the DynamoDB activities, and gives their shares of capacity
 // back when all activities have ended.
-func (s *service) newDynamoDB(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) *activities.DynamoDB {
-	db := activities.NewDynamoDB(activities.DynamoDBConfig{
+func (s *service) newDynamoDB(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) *dynamodb.Activities {
+	db := dynamodb.New(dynamodb.Config{
 		Client:  connect.DynamoDB(made.aws),
 		Place:   path.Join(c.ThroughputScope, made.aws.Region),
 		Worker:  workerName(),

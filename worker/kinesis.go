@@ -4,15 +4,16 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
-	"sluice/activities"
+	"sluice/activities/kinesis"
+	"sluice/activities/s3"
 	"sluice/internal/connect"
 	"sluice/internal/recordbatch"
 )
 
 // newKinesis builds the activities that put records, with the producers that
 // they share.
-func newKinesis(c config, made *clients, store *activities.S3, metrics client.MetricsHandler, logger *zap.Logger) *activities.Kinesis {
-	settings := activities.DefaultKinesisSettings()
+func newKinesis(c config, made *clients, store *s3.Activities, metrics client.MetricsHandler, logger *zap.Logger) *kinesis.Activities {
+	settings := kinesis.DefaultSettings()
 	settings.Limits = recordbatch.Limits{
 		Records: c.Kinesis.BatchSize, RequestBytes: c.Kinesis.RequestBytes, RecordBytes: c.Kinesis.RecordBytes,
 	}
@@ -21,10 +22,10 @@ func newKinesis(c config, made *clients, store *activities.S3, metrics client.Me
 	settings.BufferBytes = c.Kinesis.BufferBytes
 	settings.MaxConnections = c.Kinesis.MaxConnections
 	settings.RequestTimeout = c.Kinesis.RequestTimeout
-	return &activities.Kinesis{
+	return &kinesis.Activities{
 		API:      connect.Kinesis(made.aws),
 		Objects:  store,
-		Letters:  &activities.DeadLetters{S3: made.s3, SQS: made.sqs},
+		Letters:  &kinesis.DeadLetters{S3: made.s3, SQS: made.sqs},
 		Marks:    made.temporal,
 		Settings: settings,
 		Metrics:  metrics,

@@ -13,6 +13,14 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/activities"
+	"sluice/activities/counting"
+	"sluice/activities/dynamodb"
+	"sluice/activities/http"
+	"sluice/activities/ingest"
+	"sluice/activities/quiescence"
+	"sluice/activities/requests"
+	"sluice/activities/s3"
+	"sluice/activities/sqs"
 	"sluice/workflows"
 )
 
@@ -59,19 +67,19 @@ func newService(c config, made *clients, metrics client.MetricsHandler, logger *
 // systems builds the activities of each system on the outside.
 func (s *service) systems(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) ([]activities.System, error) {
 	db := s.newDynamoDB(c, made, metrics, logger)
-	store := &activities.S3{API: made.s3}
+	store := &s3.Activities{API: made.s3}
 	return append(newClaiming(c, made),
 		db,
-		&activities.Children{Temporal: made.temporal},
-		&activities.Requests{Temporal: made.temporal},
+		&requests.Children{Temporal: made.temporal},
+		&requests.Activities{Temporal: made.temporal},
 		store,
 		newKinesis(c, made, store, metrics, logger),
-		&activities.Temporal{Client: made.temporal},
-		&activities.Quiescence{Items: activities.NewGatheredReads(db), S3: made.s3, SQS: made.sqs, Temporal: made.temporal},
-		&activities.S3Events{DynamoDB: db, SQS: made.sqs, Temporal: made.temporal},
-		&activities.SQS{Client: made.sqs},
-		activities.NewHTTP(c.HTTPAllow, httpCredentials(os.Environ())),
-		&activities.Ingest{
+		&quiescence.Teller{Client: made.temporal},
+		&quiescence.Activities{Items: dynamodb.NewGatheredReads(db), S3: made.s3, SQS: made.sqs, Temporal: made.temporal},
+		&counting.Activities{DynamoDB: db, SQS: made.sqs, Temporal: made.temporal},
+		&sqs.Activities{Client: made.sqs},
+		http.New(c.HTTPAllow, httpCredentials(os.Environ())),
+		&ingest.Activities{
 			Temporal: made.temporal, Converter: made.converter, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,
 			Kinesis: kinesis.NewFromConfig(made.aws), DynamoDB: db, Azure: made.azure,
 		},

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.uber.org/zap"
 
-	"sluice/activities"
+	"sluice/activities/requests"
 	"sluice/workflows"
 )
 
@@ -102,7 +102,7 @@ func (s *suspender) suspendOne(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if !activities.IsJobOfRequest(described.RawResponse.GetWorkflowExecutionInfo()) {
+		if !requests.IsJobOfRequest(described.RawResponse.GetWorkflowExecutionInfo()) {
 			break
 		}
 		id = described.RawResponse.GetWorkflowExecutionInfo().GetParentExecution().GetWorkflowId()

@@ -10,6 +10,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/duration"
+	"sluice/internal/wire"
 )
 
 // ClaimTasks claims tasks from Azure queues and runs each as a workflow Task, at
@@ -46,7 +47,7 @@ func ClaimTasks(ctx workflow.Context, raw json.RawMessage) (*ClaimTasksStatus, e
 type claimer struct {
 	in      *ClaimTasksInput
 	state   *claimState
-	ref     activities.ClaimerRef
+	ref     wire.ClaimerRef
 	shown   attributes
 	signals *inbox
 	polling waiting
@@ -54,9 +55,9 @@ type claimer struct {
 	failed  string // last failure of the polling activity itself
 }
 
-func claimerRef(ctx workflow.Context) activities.ClaimerRef {
+func claimerRef(ctx workflow.Context) wire.ClaimerRef {
 	info := workflow.GetInfo(ctx)
-	return activities.ClaimerRef{WorkflowID: info.WorkflowExecution.ID, FirstRunID: info.FirstRunID}
+	return wire.ClaimerRef{WorkflowID: info.WorkflowExecution.ID, FirstRunID: info.FirstRunID}
 }
 
 // target is what the search attribute names: the first queue, or whose URLs.
@@ -97,15 +98,15 @@ func (c *claimer) watchCancel(ctx workflow.Context) {
 }
 
 func (c *claimer) stop(reason string) {
-	if c.state.State != activities.ClaimStopped {
-		c.state.State, c.state.Reason = activities.ClaimStopped, reason
+	if c.state.State != wire.ClaimStopped {
+		c.state.State, c.state.Reason = wire.ClaimStopped, reason
 	}
 }
 
 // poll runs one attempt of the polling activity and enters in the books what it
 // did, however it ended.
 func (c *claimer) poll(ctx workflow.Context) error {
-	end, err := wait[activities.PollReport, activities.PollMemory](ctx, &c.polling, pollOptions(c.in, c.state), activities.ClaimPoll, activities.PollInput{
+	end, err := wait[wire.PollReport, wire.PollMemory](ctx, &c.polling, pollOptions(c.in, c.state), wire.ClaimPoll, wire.PollInput{
 		Claimer: c.ref, Spec: c.in.pollSpec(), Carry: c.state.Carry, Queues: c.state.Queues,
 	})
 	switch {
@@ -141,7 +142,7 @@ func pollOptions(in *ClaimTasksInput, s *claimState) workflow.ActivityOptions {
 	options.StartToCloseTimeout = 24 * time.Hour
 	options.HeartbeatTimeout = 15 * time.Second
 	options.Summary = "claims tasks from " + sourceName(in)
-	if s.State != activities.ClaimOpen {
+	if s.State != wire.ClaimOpen {
 		options.Summary = "waits for the running tasks"
 	}
 	return options
@@ -216,7 +217,7 @@ func (c *claimer) handleQueries(ctx workflow.Context) error {
 	}); err != nil {
 		return err
 	}
-	return workflow.SetQueryHandler(ctx, activities.QueryClaimControl, func(q activities.ClaimControlQuery) (activities.ClaimControl, error) {
+	return workflow.SetQueryHandler(ctx, wire.QueryClaimControl, func(q wire.ClaimControlQuery) (wire.ClaimControl, error) {
 		return c.state.control(c.in, q.Tasks, workflow.GetInfo(ctx).GetContinueAsNewSuggested()), nil
 	})
 }
@@ -224,12 +225,12 @@ func (c *claimer) handleQueries(ctx workflow.Context) error {
 // finished takes the end of a task. One of an earlier claimer under the same ID
 // is not ours to count.
 func (c *claimer) finished(name string, raw json.RawMessage) error {
-	var told activities.FinishedTask
+	var told wire.FinishedTask
 	if err := decode(name, raw, &told); err != nil {
 		return err
 	}
 	if told.FirstRunID == "" || told.FirstRunID == c.ref.FirstRunID {
-		c.state.finish(activities.TaskID(told.TaskID, told.RunID), told.State != activities.OutcomeCompleted)
+		c.state.finish(wire.TaskID(told.TaskID, told.RunID), told.State != wire.OutcomeCompleted)
 	}
 	return nil
 }

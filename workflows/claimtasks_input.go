@@ -3,27 +3,27 @@ package workflows
 import (
 	"time"
 
-	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/duration"
 	"sluice/internal/taskmessage"
+	"sluice/internal/wire"
 )
 
 // ClaimTasksInput starts a claimer.
 type ClaimTasksInput struct {
-	Queues            []activities.QueueRef  `json:"queues,omitempty"` // in order of priority
-	SignedURLs        *activities.SignedURLs `json:"signedUrls,omitempty"`
-	Capacity          int                    `json:"capacity"` // running at once, 1 to 1000
-	MaxTasks          int64                  `json:"maxTasks"` // claims in all; 0: no limit
-	Interval          duration.Duration      `json:"interval"`
-	MaxInterval       duration.Duration      `json:"maxInterval"`
-	VisibilityTimeout duration.Duration      `json:"visibilityTimeout,omitempty"` // "": 5m; refused with signedUrls
-	WarnDequeueCount  int64                  `json:"warnDequeueCount"`
-	MaxDequeueCount   int64                  `json:"maxDequeueCount"`
-	PoisonQueue       string                 `json:"poisonQueue"`
-	Claim             activities.ClaimSpec   `json:"claim"`
-	Run               activities.RunSpec     `json:"run"`
-	FairnessKey       string                 `json:"fairnessKey"`
+	Queues            []wire.QueueRef   `json:"queues,omitempty"` // in order of priority
+	SignedURLs        *wire.SignedURLs  `json:"signedUrls,omitempty"`
+	Capacity          int               `json:"capacity"` // running at once, 1 to 1000
+	MaxTasks          int64             `json:"maxTasks"` // claims in all; 0: no limit
+	Interval          duration.Duration `json:"interval"`
+	MaxInterval       duration.Duration `json:"maxInterval"`
+	VisibilityTimeout duration.Duration `json:"visibilityTimeout,omitempty"` // "": 5m; refused with signedUrls
+	WarnDequeueCount  int64             `json:"warnDequeueCount"`
+	MaxDequeueCount   int64             `json:"maxDequeueCount"`
+	PoisonQueue       string            `json:"poisonQueue"`
+	Claim             wire.ClaimSpec    `json:"claim"`
+	Run               wire.RunSpec      `json:"run"`
+	FairnessKey       string            `json:"fairnessKey"`
 }
 
 // continuedClaimTasks is the input of a run that goes on from another.
@@ -37,8 +37,8 @@ func defaultClaimTasks() ClaimTasksInput {
 	return ClaimTasksInput{
 		Capacity: 10, Interval: duration.Duration(5 * time.Second), MaxInterval: duration.Duration(time.Minute),
 		WarnDequeueCount: 5, MaxDequeueCount: 15,
-		Claim: activities.ClaimSpec{ReclaimBefore: duration.Duration(3 * time.Minute)},
-		Run:   activities.RunSpec{Workflow: TypeRequest},
+		Claim: wire.ClaimSpec{ReclaimBefore: duration.Duration(3 * time.Minute)},
+		Run:   wire.RunSpec{Workflow: TypeRequest},
 	}
 }
 
@@ -158,8 +158,8 @@ func checkService(faults *document.Faults, path, service string) {
 }
 
 // pollSpec is what the polling activity has to know.
-func (in *ClaimTasksInput) pollSpec() activities.PollSpec {
-	return activities.PollSpec{
+func (in *ClaimTasksInput) pollSpec() wire.PollSpec {
+	return wire.PollSpec{
 		Queues: in.Queues, SignedURLs: in.SignedURLs, Interval: in.Interval, MaxInterval: in.MaxInterval,
 		VisibilityTimeout: in.VisibilityTimeout, WarnDequeueCount: in.WarnDequeueCount, MaxDequeueCount: in.MaxDequeueCount,
 		PoisonQueue: in.PoisonQueue, Claim: in.Claim, Run: in.Run, FairnessKey: in.FairnessKey, Capacity: in.Capacity,

@@ -1,11 +1,11 @@
 package workflows
 
-import "sluice/activities"
+import "sluice/internal/wire"
 
 // Live adds what the polling activity has not reported yet, from its heartbeat
 // and the answer to the query control. Reports cost history events, so the
 // status alone may be behind by a dozen tasks.
-func (s ClaimTasksStatus) Live(m activities.PollMemory, control activities.ClaimControl) ClaimTasksStatus {
+func (s ClaimTasksStatus) Live(m wire.PollMemory, control wire.ClaimControl) ClaimTasksStatus {
 	known := map[string]bool{}
 	for _, id := range control.Early {
 		known[id] = true

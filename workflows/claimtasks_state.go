@@ -6,26 +6,26 @@ import (
 	"strings"
 	"time"
 
-	"sluice/activities"
 	"sluice/internal/taskclaim"
+	"sluice/internal/wire"
 )
 
 // claimState is what a claimer carries across continue-as-new.
 type claimState struct {
-	State    string                   `json:"state"` // OPEN, DRAINING, STOPPED
-	Reason   string                   `json:"reason,omitempty"`
-	Capacity int                      `json:"capacity"`
-	Claimed  int64                    `json:"claimed"`
-	Finished int64                    `json:"finished"`
-	Failed   int64                    `json:"failed"`
-	Poisoned int64                    `json:"poisoned"`
-	Excused  int64                    `json:"excused"`
-	Running  []activities.StartedTask `json:"running,omitempty"` // reported and not finished, oldest first
-	Early    []earlyTask              `json:"early,omitempty"`   // finished before they were reported
-	Recent   []string                 `json:"recent,omitempty"`  // the last that finished, whose word may come twice
-	Queues   []activities.QueueState  `json:"queues,omitempty"`
-	Carry    activities.PollCarry     `json:"carry"`
-	Canceled bool                     `json:"canceled,omitempty"`
+	State    string             `json:"state"` // OPEN, DRAINING, STOPPED
+	Reason   string             `json:"reason,omitempty"`
+	Capacity int                `json:"capacity"`
+	Claimed  int64              `json:"claimed"`
+	Finished int64              `json:"finished"`
+	Failed   int64              `json:"failed"`
+	Poisoned int64              `json:"poisoned"`
+	Excused  int64              `json:"excused"`
+	Running  []wire.StartedTask `json:"running,omitempty"` // reported and not finished, oldest first
+	Early    []earlyTask        `json:"early,omitempty"`   // finished before they were reported
+	Recent   []string           `json:"recent,omitempty"`  // the last that finished, whose word may come twice
+	Queues   []wire.QueueState  `json:"queues,omitempty"`
+	Carry    wire.PollCarry     `json:"carry"`
+	Canceled bool               `json:"canceled,omitempty"`
 }
 
 // earlyTask is a task that told its end before the polling activity told its
@@ -41,8 +41,8 @@ const rememberEnds = 200
 
 func newClaimState(capacity int, now time.Time) *claimState {
 	return &claimState{
-		State: activities.ClaimOpen, Capacity: capacity,
-		Carry: activities.PollCarry{Credit: taskclaim.Credit{Events: taskclaim.FirstCredit, At: now}},
+		State: wire.ClaimOpen, Capacity: capacity,
+		Carry: wire.PollCarry{Credit: taskclaim.Credit{Events: taskclaim.FirstCredit, At: now}},
 	}
 }
 
@@ -66,7 +66,7 @@ func (s *claimState) remember(id string) {
 }
 
 func (s *claimState) endRunning(id string, failed bool) bool {
-	i := slices.IndexFunc(s.Running, func(t activities.StartedTask) bool { return t.ID() == id })
+	i := slices.IndexFunc(s.Running, func(t wire.StartedTask) bool { return t.ID() == id })
 	if i < 0 {
 		return false
 	}
@@ -84,7 +84,7 @@ func (s *claimState) countEnd(failed bool) {
 
 // report takes in what the polling activity tells: all that it started, surely
 // or perhaps. Who told an early end and is not among these was counted before.
-func (s *claimState) report(r activities.PollReport) {
+func (s *claimState) report(r wire.PollReport) {
 	for _, t := range r.Started {
 		s.Claimed++
 		if failed, ended := s.takeEarly(t.ID()); ended {
@@ -94,7 +94,7 @@ func (s *claimState) report(r activities.PollReport) {
 		s.Running = append(s.Running, t)
 	}
 	for _, l := range r.Lost {
-		id := activities.TaskID(l.TaskID, l.RunID)
+		id := wire.TaskID(l.TaskID, l.RunID)
 		if s.endRunning(id, true) {
 			s.remember(id)
 		}
@@ -106,7 +106,7 @@ func (s *claimState) report(r activities.PollReport) {
 	}
 	s.Carry = r.Carry
 	s.Early = slices.DeleteFunc(s.Early, func(e earlyTask) bool {
-		return !slices.ContainsFunc(r.Carry.Unsure, func(t activities.OpenTask) bool { return t.ID() == e.ID })
+		return !slices.ContainsFunc(r.Carry.Unsure, func(t wire.OpenTask) bool { return t.ID() == e.ID })
 	})
 }
 
@@ -124,11 +124,11 @@ func (s *claimState) takeEarly(id string) (failed, ended bool) {
 // activity has ended.
 func (s *claimState) over(maxTasks int64) bool {
 	exhausted := maxTasks > 0 && s.Claimed >= maxTasks
-	return (s.State != activities.ClaimOpen || exhausted) && len(s.Running) == 0 && len(s.Carry.Unsure) == 0
+	return (s.State != wire.ClaimOpen || exhausted) && len(s.Running) == 0 && len(s.Carry.Unsure) == 0
 }
 
-func (s *claimState) control(in *ClaimTasksInput, tasks, rollover bool) activities.ClaimControl {
-	c := activities.ClaimControl{
+func (s *claimState) control(in *ClaimTasksInput, tasks, rollover bool) wire.ClaimControl {
+	c := wire.ClaimControl{
 		State: s.State, Capacity: s.Capacity, MaxTasks: in.MaxTasks, Claimed: s.Claimed,
 		Running: len(s.Running), Rollover: rollover,
 	}
@@ -152,18 +152,18 @@ type ClaimedTask struct {
 
 // ClaimTasksStatus is the answer to status, and the result.
 type ClaimTasksStatus struct {
-	AsOf     time.Time               `json:"asOf"`
-	State    string                  `json:"state"`
-	Reason   string                  `json:"reason"`
-	Capacity int                     `json:"capacity"`
-	Running  int                     `json:"running"`
-	Claimed  int64                   `json:"claimed"`  // tasks started
-	Finished int64                   `json:"finished"` // of these ended, however
-	Failed   int64                   `json:"failed"`   // of these not completed
-	Poisoned int64                   `json:"poisoned"`
-	Excused  int64                   `json:"excused"` // deliveries
-	Queues   []activities.QueueState `json:"queues"`
-	Tasks    []ClaimedTask           `json:"tasks"` // the first 500
+	AsOf     time.Time         `json:"asOf"`
+	State    string            `json:"state"`
+	Reason   string            `json:"reason"`
+	Capacity int               `json:"capacity"`
+	Running  int               `json:"running"`
+	Claimed  int64             `json:"claimed"`  // tasks started
+	Finished int64             `json:"finished"` // of these ended, however
+	Failed   int64             `json:"failed"`   // of these not completed
+	Poisoned int64             `json:"poisoned"`
+	Excused  int64             `json:"excused"` // deliveries
+	Queues   []wire.QueueState `json:"queues"`
+	Tasks    []ClaimedTask     `json:"tasks"` // the first 500
 }
 
 const maxListedTasks = 500
@@ -172,7 +172,7 @@ func (s *claimState) status(now time.Time) ClaimTasksStatus {
 	status := ClaimTasksStatus{
 		AsOf: now, State: s.State, Reason: s.Reason, Capacity: s.Capacity, Running: len(s.Running),
 		Claimed: s.Claimed, Finished: s.Finished, Failed: s.Failed, Poisoned: s.Poisoned, Excused: s.Excused,
-		Queues: append([]activities.QueueState{}, s.Queues...), Tasks: []ClaimedTask{},
+		Queues: append([]wire.QueueState{}, s.Queues...), Tasks: []ClaimedTask{},
 	}
 	for i, t := range s.Running {
 		if i == maxListedTasks {
@@ -191,9 +191,9 @@ func (s *claimState) status(now time.Time) ClaimTasksStatus {
 	return status
 }
 
-func claimedTask(t activities.StartedTask, claimer string) ClaimedTask {
+func claimedTask(t wire.StartedTask, claimer string) ClaimedTask {
 	listed := ClaimedTask{TaskID: t.TaskID, RunID: t.RunID, State: TaskRunning, StartedAt: t.StartedAt}
-	if claimer == activities.ClaimStopped {
+	if claimer == wire.ClaimStopped {
 		listed.State = TaskStopping
 	}
 	if !t.TakenUntil.IsZero() {
@@ -206,9 +206,9 @@ func claimedTask(t activities.StartedTask, claimer string) ClaimedTask {
 func (s *claimState) details() string {
 	var b strings.Builder
 	switch s.State {
-	case activities.ClaimOpen:
+	case wire.ClaimOpen:
 		fmt.Fprintf(&b, "**Claiming**, %d of %d slots in use.\n\n", len(s.Running), s.Capacity)
-	case activities.ClaimDraining:
+	case wire.ClaimDraining:
 		fmt.Fprintf(&b, "**Draining**: nothing new is claimed; it ends after the running tasks, of which there are %d.\n\n", len(s.Running))
 	default:
 		fmt.Fprintf(&b, "**Stopped**: what runs is told to stop; still running: %d.\n\n", len(s.Running))
@@ -224,7 +224,7 @@ func (s *claimState) details() string {
 			fmt.Fprintf(&b, "; errors so far: %d; last: %s", q.Errors, q.LastError)
 		}
 	}
-	if at := s.Carry.Credit.At; s.State != activities.ClaimStopped && !at.IsZero() {
+	if at := s.Carry.Credit.At; s.State != wire.ClaimStopped && !at.IsZero() {
 		fmt.Fprintf(&b, "\n\nAs of %s; `starter claim status` shows what was started since.\n", at.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	return b.String()

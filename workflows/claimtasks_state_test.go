@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"sluice/activities"
+	"sluice/internal/wire"
 )
 
-func started(n int) activities.StartedTask {
-	return activities.StartedTask{TaskID: fmt.Sprintf("t%d", n), StartedAt: time.Unix(0, 0).UTC()}
+func started(n int) wire.StartedTask {
+	return wire.StartedTask{TaskID: fmt.Sprintf("t%d", n), StartedAt: time.Unix(0, 0).UTC()}
 }
 
 // Starts are reported in batches and ends told at any time, before or after, once
@@ -24,7 +24,7 @@ func TestClaimBooksBalance(t *testing.T) {
 		n := rapid.IntRange(0, 60).Draw(t, "tasks")
 		failed := 0
 		next, open := 0, map[int]bool{} // started by the activity, whose end was not told
-		var unreported []activities.StartedTask
+		var unreported []wire.StartedTask
 		ends := map[int]bool{}
 		step := func() {
 			switch action := rapid.IntRange(0, 4).Draw(t, "action"); {
@@ -33,7 +33,7 @@ func TestClaimBooksBalance(t *testing.T) {
 				open[next] = true
 				next++
 			case action == 2:
-				s.report(activities.PollReport{Started: unreported})
+				s.report(wire.PollReport{Started: unreported})
 				unreported = nil
 			case action == 3 && next > 0:
 				which := rapid.IntRange(0, next-1).Draw(t, "which")
@@ -57,7 +57,7 @@ func TestClaimBooksBalance(t *testing.T) {
 			require.EqualValues(t, status.Claimed, status.Finished+int64(status.Running))
 			require.LessOrEqual(t, status.Claimed, int64(next))
 		}
-		s.report(activities.PollReport{Started: unreported})
+		s.report(wire.PollReport{Started: unreported})
 		for i := range next {
 			if open[i] {
 				s.finish(started(i).ID(), i%3 == 0)
@@ -84,7 +84,7 @@ func TestClaimStateFitsIntoAPayload(t *testing.T) {
 		long += "x"
 	}
 	for i := range maxCapacity {
-		s.Running = append(s.Running, activities.StartedTask{TaskID: fmt.Sprintf("%s%04d", long, i), RunID: 1 << 30, StartedAt: time.Now(), TakenUntil: time.Now()})
+		s.Running = append(s.Running, wire.StartedTask{TaskID: fmt.Sprintf("%s%04d", long, i), RunID: 1 << 30, StartedAt: time.Now(), TakenUntil: time.Now()})
 	}
 	for i := range rememberEnds {
 		s.remember(fmt.Sprintf("task/%s%04d/0", long, i))
@@ -96,8 +96,8 @@ func TestClaimStateFitsIntoAPayload(t *testing.T) {
 
 func TestLiveAddsWhatIsNotReported(t *testing.T) {
 	s := newClaimState(10, time.Unix(0, 0))
-	s.report(activities.PollReport{Started: []activities.StartedTask{started(0)}})
-	memory := activities.PollMemory{Poisoned: 2, Tasks: []activities.OpenTask{
+	s.report(wire.PollReport{Started: []wire.StartedTask{started(0)}})
+	memory := wire.PollMemory{Poisoned: 2, Tasks: []wire.OpenTask{
 		{StartedTask: started(0), Sure: true}, {StartedTask: started(1), Sure: true}, {StartedTask: started(2)}}}
 	in := defaultClaimTasks()
 	live := s.status(time.Unix(1, 0)).Live(memory, s.control(&in, true, false))

@@ -9,6 +9,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/duration"
+	"sluice/internal/wire"
 )
 
 func (c *claimer) handleUpdates(ctx workflow.Context) error {
@@ -56,8 +57,8 @@ func (c *claimer) onDrain(ctx workflow.Context, raw json.RawMessage) (ClaimTasks
 	if err := decode(UpdateDrain, raw, &u); err != nil {
 		return ClaimTasksStatus{}, err
 	}
-	if c.state.State == activities.ClaimOpen {
-		c.state.State = activities.ClaimDraining
+	if c.state.State == wire.ClaimOpen {
+		c.state.State = wire.ClaimDraining
 		if err := c.show(ctx); err != nil {
 			return ClaimTasksStatus{}, err
 		}

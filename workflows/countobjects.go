@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/wire"
 )
 
 // States of CountObjects.
@@ -21,7 +22,7 @@ const (
 const lostCounter = 12 * time.Second
 
 // CountObjects counts the objects that S3 event notifications on an SQS queue
-// announce, exactly, in items of a DynamoDB table (activities.S3Events). Input:
+// announce, exactly, in items of a DynamoDB table (counting.Activities). Input:
 // CountInput. ID: CountID. It ends only when told to, with its status.
 //
 // Messages: updates `stop` {} (ends after the batch under way) and `drain`
@@ -50,7 +51,7 @@ func CountObjects(ctx workflow.Context, raw json.RawMessage) (*CountStatus, erro
 type monitor struct {
 	in       CountInput
 	state    string
-	figures  activities.CountFigures
+	figures  wire.CountFigures
 	asOf     time.Time
 	over     bool
 	shown    attributes
@@ -93,7 +94,7 @@ func (m *monitor) count(ctx workflow.Context) error {
 	options := activities.WaitOptions()
 	options.HeartbeatTimeout = lostCounter
 	options.Summary = "counts the events of " + queueOf(m.in.QueueURL)
-	end, err := wait[activities.CountReport, activities.CountFigures](ctx, &m.counting, options, activities.CountEvents, activities.CountInput{
+	end, err := wait[wire.CountReport, wire.CountFigures](ctx, &m.counting, options, wire.CountEvents, wire.CountInput{
 		QueueURL: m.in.QueueURL, Table: m.in.Table, PrefixDepth: m.in.depth(),
 		Drain: m.state == countDraining, Figures: m.figures,
 	})

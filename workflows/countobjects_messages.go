@@ -8,9 +8,9 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/duration"
+	"sluice/internal/wire"
 )
 
 // Ways to tell which counter an object belongs to.
@@ -34,8 +34,8 @@ type continuedCount struct {
 }
 
 type countCarried struct {
-	Figures activities.CountFigures `json:"figures"`
-	State   string                  `json:"state"`
+	Figures wire.CountFigures `json:"figures"`
+	State   string            `json:"state"`
 }
 
 // Check adds what is wrong with the values.
@@ -84,7 +84,7 @@ type CountStatus struct {
 }
 
 // Figures fills in what the counting activity tells.
-func (s *CountStatus) Figures(f activities.CountFigures) {
+func (s *CountStatus) Figures(f wire.CountFigures) {
 	s.Messages, s.Events, s.News = f.Messages, f.Events, f.News
 	s.Passed, s.Unreadable, s.RawKeys = f.Passed, f.Unreadable, f.RawKeys
 	s.Batches, s.Errors, s.LastError = f.Batches, f.Errors, f.LastError

@@ -12,26 +12,27 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/wire"
 )
 
-func countEnvironment(t *testing.T, count func(activities.CountInput) (activities.CountReport, error)) *testsuite.TestWorkflowEnvironment {
+func countEnvironment(t *testing.T, count func(wire.CountInput) (wire.CountReport, error)) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute)
 	env.RegisterWorkflowWithOptions(CountObjects, workflow.RegisterOptions{Name: TypeCountObjects})
-	env.RegisterActivityWithOptions(count, activity.RegisterOptions{Name: activities.CountEvents})
+	env.RegisterActivityWithOptions(count, activity.RegisterOptions{Name: wire.CountEvents})
 	return env
 }
 
 // Each report's figures go to the next run of the activity, and a drained queue
 // ends the monitor.
 func TestCountObjectsCarriesItsFigures(t *testing.T) {
-	var asked []activities.CountInput
-	env := countEnvironment(t, func(in activities.CountInput) (activities.CountReport, error) {
+	var asked []wire.CountInput
+	env := countEnvironment(t, func(in wire.CountInput) (wire.CountReport, error) {
 		asked = append(asked, in)
 		in.Figures.Events += 10
-		return activities.CountReport{Figures: in.Figures, Drained: len(asked) == 3}, nil
+		return wire.CountReport{Figures: in.Figures, Drained: len(asked) == 3}, nil
 	})
 	env.ExecuteWorkflow(TypeCountObjects, json.RawMessage(`{"queueUrl":"https://sqs/1/events","table":"counts","key":"prefix","prefixDepth":2}`))
 	require.NoError(t, env.GetWorkflowError())
@@ -50,8 +51,8 @@ func TestCountObjectsFailures(t *testing.T) {
 		`{"queueUrl":"events","table":"t","key":"object","prefixDepth":0}`: activities.TypeInvalidInput,
 		`{"queueUrl":"https://sqs/1/events","table":"gone"}`:               activities.TypeNotFound,
 	} {
-		env := countEnvironment(t, func(activities.CountInput) (activities.CountReport, error) {
-			return activities.CountReport{}, activities.Fail(activities.TypeNotFound, activities.Failure{Message: "no table"})
+		env := countEnvironment(t, func(wire.CountInput) (wire.CountReport, error) {
+			return wire.CountReport{}, activities.Fail(activities.TypeNotFound, activities.Failure{Message: "no table"})
 		})
 		env.ExecuteWorkflow(TypeCountObjects, json.RawMessage(document))
 		var application *temporal.ApplicationError
@@ -63,17 +64,17 @@ func TestCountObjectsFailures(t *testing.T) {
 // An attempt that fails without a message is followed by another that goes on from
 // what it left, after a pause that a message cuts short.
 func TestAFailedAttemptIsRepeatedFromWhatItLeft(t *testing.T) {
-	var asked []activities.CountInput
-	env := countEnvironment(t, func(in activities.CountInput) (activities.CountReport, error) {
+	var asked []wire.CountInput
+	env := countEnvironment(t, func(in wire.CountInput) (wire.CountReport, error) {
 		asked = append(asked, in)
 		in.Figures.Messages++
 		switch len(asked) {
 		case 1:
-			return activities.CountReport{}, temporal.NewHeartbeatTimeoutError(in.Figures)
+			return wire.CountReport{}, temporal.NewHeartbeatTimeoutError(in.Figures)
 		case 2:
-			return activities.CountReport{}, activities.Fail(activities.TypeWorkerStopping, activities.Failure{Message: "as the test wants it", Checkpoint: in.Figures})
+			return wire.CountReport{}, activities.Fail(activities.TypeWorkerStopping, activities.Failure{Message: "as the test wants it", Checkpoint: in.Figures})
 		default:
-			return activities.CountReport{}, activities.Fail(activities.TypeUnavailable, activities.Failure{Message: "as the test wants it", Checkpoint: in.Figures})
+			return wire.CountReport{}, activities.Fail(activities.TypeUnavailable, activities.Failure{Message: "as the test wants it", Checkpoint: in.Figures})
 		}
 	})
 	env.RegisterDelayedCallback(func() {

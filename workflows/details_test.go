@@ -6,16 +6,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/activities"
 	"sluice/internal/quiescence"
 	"sluice/internal/taskclaim"
+	"sluice/internal/wire"
 )
 
 // What the Web UI shows of a watch: phase, figures, instants, the last error, what
 // followed, and when how much came.
 func TestDetailsOfAWatch(t *testing.T) {
 	in := defaultQuiescenceInput()
-	in.Source = activities.Source{S3: &activities.S3Source{Bucket: "landing"}}
+	in.Source = wire.Source{S3: &wire.S3Source{Bucket: "landing"}}
 	rule := in.rule(quietStart)
 	rule.Deadline = quietStart.Add(time.Hour)
 	o := &observer{in: in, rule: rule, asOf: quietStart}
@@ -54,10 +54,10 @@ func TestDetailsOfAWatch(t *testing.T) {
 func TestDetailsOfAClaimer(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	s := newClaimState(10, at)
-	s.report(activities.PollReport{
-		Started: []activities.StartedTask{started(1), started(2)}, Poisoned: 1, Excused: 3,
-		Queues: []activities.QueueState{{Name: "high", Visible: 4, Approximate: 9}, {Name: "low", Errors: 2, LastError: "AzureQueue.Receive: HTTP 404 QueueNotFound"}},
-		Carry:  activities.PollCarry{Credit: taskclaim.Credit{At: at}},
+	s.report(wire.PollReport{
+		Started: []wire.StartedTask{started(1), started(2)}, Poisoned: 1, Excused: 3,
+		Queues: []wire.QueueState{{Name: "high", Visible: 4, Approximate: 9}, {Name: "low", Errors: 2, LastError: "AzureQueue.Receive: HTTP 404 QueueNotFound"}},
+		Carry:  wire.PollCarry{Credit: taskclaim.Credit{At: at}},
 	})
 	s.finish(started(1).ID(), true)
 	text := s.details()
@@ -68,8 +68,8 @@ func TestDetailsOfAClaimer(t *testing.T) {
 	} {
 		require.Contains(t, text, want)
 	}
-	s.State = activities.ClaimDraining
+	s.State = wire.ClaimDraining
 	require.Contains(t, s.details(), "**Draining**: nothing new is claimed; it ends after the running tasks, of which there are 1.")
-	s.State, s.Reason = activities.ClaimStopped, "enough"
+	s.State, s.Reason = wire.ClaimStopped, "enough"
 	require.Contains(t, s.details(), "**Stopped**: what runs is told to stop; still running: 1.\n\nReason: enough.")
 }

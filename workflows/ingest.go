@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/wire"
 )
 
 // Phases of Ingest, in their order.
@@ -25,15 +26,15 @@ const IngestStreaming = phaseStream
 
 // IngestResult is what Ingest answers (contract §7).
 type IngestResult struct {
-	Run        string                   `json:"run"`
-	Objects    int64                    `json:"objects"`
-	Records    int64                    `json:"records"`
-	Delivered  int64                    `json:"delivered"`  // distinct
-	Missing    int64                    `json:"missing"`    // records that were not delivered
-	Duplicated int64                    `json:"duplicated"` // deliveries beyond the first of a record
-	Tasks      int64                    `json:"tasks"`      // that ended
-	Seconds    float64                  `json:"seconds"`
-	Report     activities.IngestLocated `json:"report"`
+	Run        string             `json:"run"`
+	Objects    int64              `json:"objects"`
+	Records    int64              `json:"records"`
+	Delivered  int64              `json:"delivered"`  // distinct
+	Missing    int64              `json:"missing"`    // records that were not delivered
+	Duplicated int64              `json:"duplicated"` // deliveries beyond the first of a record
+	Tasks      int64              `json:"tasks"`      // that ended
+	Seconds    float64            `json:"seconds"`
+	Report     wire.IngestLocated `json:"report"`
 }
 
 // IngestStatus answers the query status.

@@ -3,10 +3,10 @@ package workflows
 import (
 	"strings"
 
-	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/duration"
 	"sluice/internal/taskmessage"
+	"sluice/internal/wire"
 )
 
 // IngestInput is the input of Ingest (contract §7).
@@ -112,8 +112,8 @@ func (in *IngestInput) Check(faults *document.Faults) {
 }
 
 // plan is the input as the activities need it.
-func (in IngestInput) plan(id, run string) activities.IngestPlan {
-	return activities.IngestPlan{
+func (in IngestInput) plan(id, run string) wire.IngestPlan {
+	return wire.IngestPlan{
 		Workflow: id, Run: run,
 		Bucket: in.Bucket, Prefix: in.Prefix, Format: in.Format,
 		Queue: in.Queue, Stream: in.Stream, Table: in.Table,

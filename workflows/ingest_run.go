@@ -11,12 +11,13 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/wire"
 )
 
 // ingestRun is one run of Ingest on its way through the phases.
 type ingestRun struct {
 	in       IngestInput
-	plan     activities.IngestPlan
+	plan     wire.IngestPlan
 	started  time.Time
 	deadline time.Time // zero: none
 	now      func() time.Time
@@ -73,8 +74,8 @@ func (r *ingestRun) ingest(ctx workflow.Context) (*IngestResult, error) {
 // anything is started.
 func (r *ingestRun) prepare(ctx workflow.Context) error {
 	r.show(ctx, phasePrepare, "Looking up bucket, queue, stream and table, listing the objects.")
-	var prepared activities.IngestPrepared
-	err := r.call(ctx, "look up what the input names", activities.IngestPrepare, r.plan, &prepared)
+	var prepared wire.IngestPrepared
+	err := r.call(ctx, "look up what the input names", wire.IngestPrepare, r.plan, &prepared)
 	r.objects = prepared.Objects
 	return err
 }
@@ -83,15 +84,15 @@ func (r *ingestRun) prepare(ctx workflow.Context) error {
 // queue.
 func (r *ingestRun) dispatch(ctx workflow.Context) error {
 	r.show(ctx, phaseDispatch, fmt.Sprintf("Putting %d tasks on queue `%s`.", r.objects, r.in.Queue))
-	var joined activities.IngestJoined
-	if err := r.call(ctx, "join or start the counter", activities.IngestJoinCount, r.plan, &joined); err != nil {
+	var joined wire.IngestJoined
+	if err := r.call(ctx, "join or start the counter", wire.IngestJoinCount, r.plan, &joined); err != nil {
 		return err
 	}
 	r.counterOurs = joined.Started
 	if err := r.startClaimer(ctx); err != nil {
 		return err
 	}
-	return r.call(ctx, "a task per object", activities.IngestEnqueue, r.plan, nil)
+	return r.call(ctx, "a task per object", wire.IngestEnqueue, r.plan, nil)
 }
 
 func (r *ingestRun) startClaimer(ctx workflow.Context) error {
@@ -108,11 +109,11 @@ func (r *ingestRun) startClaimer(ctx workflow.Context) error {
 // awaitTasks waits until every task has ended, or the deadline has passed.
 func (r *ingestRun) awaitTasks(ctx workflow.Context) error {
 	r.show(ctx, phaseStream, fmt.Sprintf("%d tasks stream their objects to `%s`.", r.objects, r.in.Stream))
-	var ended activities.IngestTasks
+	var ended wire.IngestTasks
 	waiting := activities.WaitOptions()
 	waiting.Summary = "until every task has ended"
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, waiting), activities.IngestAwaitTasks,
-		activities.IngestAwait{Run: r.plan.Run, Total: r.objects, Deadline: r.deadline}).Get(ctx, &ended)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, waiting), wire.IngestAwaitTasks,
+		wire.IngestAwait{Run: r.plan.Run, Total: r.objects, Deadline: r.deadline}).Get(ctx, &ended)
 	r.tasks = ended.Ended
 	return err
 }
@@ -142,11 +143,11 @@ func (r *ingestRun) settle(ctx workflow.Context) error {
 // compare reads what was delivered and compares it by record id.
 func (r *ingestRun) compare(ctx workflow.Context) (*IngestResult, error) {
 	r.show(ctx, phaseCompare, fmt.Sprintf("Comparing what was delivered to `%s` by record id.", r.in.Delivery.Bucket))
-	var summary activities.IngestSummary
+	var summary wire.IngestSummary
 	transfer := activities.TransferOptions()
 	transfer.Summary = "read what was delivered, compare by record id"
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, transfer), activities.IngestSummarise,
-		activities.IngestSummariseInput{Plan: r.plan, Since: r.started}).Get(ctx, &summary)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, transfer), wire.IngestSummarise,
+		wire.IngestSummariseInput{Plan: r.plan, Since: r.started}).Get(ctx, &summary)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +182,8 @@ func (r *ingestRun) finish(ctx workflow.Context, success bool) error {
 // tell sends a message to a workflow that this run started; one that has ended
 // is as good as told.
 func (r *ingestRun) tell(ctx workflow.Context, workflowID, update string) error {
-	return r.call(ctx, update+" "+workflowID, activities.TemporalTell,
-		activities.TellInput{WorkflowID: workflowID, Update: update, Input: json.RawMessage("{}")}, nil)
+	return r.call(ctx, update+" "+workflowID, wire.TemporalTell,
+		wire.TellInput{WorkflowID: workflowID, Update: update, Input: json.RawMessage("{}")}, nil)
 }
 
 func (r *ingestRun) call(ctx workflow.Context, summary, activity string, input, output any) error {

@@ -1,6 +1,6 @@
 package workflows
 
-import "sluice/activities"
+import "sluice/internal/wire"
 
 // Workflow types.
 const (
@@ -9,7 +9,7 @@ const (
 	TypeThroughput      = "Throughput"
 	TypeProducer        = "Producer"
 	TypeQuiescence      = "Quiescence"
-	TypePoll            = activities.PollWorkflow // one poll of Quiescence by an activity
+	TypePoll            = wire.PollWorkflow // one poll of Quiescence by an activity
 	TypeCountObjects    = "CountObjects"
 	TypeClaimTasks      = "ClaimTasks"
 	TypeTask            = "Task"

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"sluice/activities"
+	"sluice/internal/wire"
 )
 
 // Poll runs one activity once for the polling activity of a Quiescence with the
@@ -15,7 +15,7 @@ import (
 // exists so that the polls of any activity, in any language and on any task queue,
 // do not fill the watch's history: each run has eleven events.
 func Poll(ctx workflow.Context, raw json.RawMessage) (json.RawMessage, error) {
-	var in activities.ActivitySource
+	var in wire.ActivitySource
 	if err := decode(TypePoll, raw, &in); err != nil {
 		return nil, err
 	}

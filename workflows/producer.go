@@ -9,6 +9,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/backoff"
 	"sluice/internal/recordbatch"
+	"sluice/internal/wire"
 )
 
 // States of a Producer.
@@ -198,7 +199,7 @@ var producerBackoff = backoff.Policy{Base: 50 * time.Millisecond, Cap: 10 * time
 
 // settle takes in how the batch ended.
 func (p *producer) settle(ctx workflow.Context) {
-	var out activities.PutBatchOutput
+	var out wire.PutBatchOutput
 	err := p.batch.Get(ctx, &out)
 	p.batch = nil
 	n := p.Buffer.InFlight
@@ -233,7 +234,7 @@ func (p *producer) settle(ctx workflow.Context) {
 }
 
 // callFailed says that nothing was stored and the service failed as a whole.
-func callFailed(out activities.PutBatchOutput) bool {
+func callFailed(out wire.PutBatchOutput) bool {
 	if out.Stored > 0 || len(out.Errors) == 0 {
 		return false
 	}

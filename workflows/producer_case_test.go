@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/activities"
+	"sluice/internal/wire"
 )
 
 // sizes are those of the batches sent.
@@ -91,11 +91,11 @@ func TestProducerStartsAndStopsTenTimes(t *testing.T) {
 // TestProducerKeepsTheLastHundredEvents: newest last.
 func TestProducerKeepsTheLastHundredEvents(t *testing.T) {
 	w := newProducerWorld(t)
-	w.answer = func(n int, in putBatch) (activities.PutBatchOutput, error) {
+	w.answer = func(n int, in putBatch) (wire.PutBatchOutput, error) {
 		if n <= 130 {
 			return outage(n, in)
 		}
-		return activities.PutBatchOutput{Stored: int64(len(in.Records))}, nil
+		return wire.PutBatchOutput{Stored: int64(len(in.Records))}, nil
 	}
 	w.at(time.Second, func() { w.add(1) })
 	w.at(time.Hour, func() {

@@ -9,6 +9,7 @@ import (
 	"sluice/internal/document"
 	"sluice/internal/duration"
 	"sluice/internal/recordbatch"
+	"sluice/internal/wire"
 )
 
 // ProducerInput starts a Producer.
@@ -33,7 +34,7 @@ func defaultProducerInput() ProducerInput {
 		BufferSize:    10000,
 		BufferBytes:   1 << 20,
 		MaxAttempts:   10,
-		Ordering:      activities.OrderingKey,
+		Ordering:      wire.OrderingKey,
 	}
 }
 
@@ -62,7 +63,7 @@ func (in *ProducerInput) Check(faults *document.Faults) {
 	if in.FlushInterval == 0 && in.BufferSize < in.BatchSize {
 		faults.Add("bufferSize", "%d is less than batchSize %d, and without flushInterval a batch would wait for ever", in.BufferSize, in.BatchSize)
 	}
-	if in.Ordering != activities.OrderingKey && in.Ordering != activities.OrderingNone {
+	if in.Ordering != wire.OrderingKey && in.Ordering != wire.OrderingNone {
 		faults.Add("ordering", `must be "key" or "none", not %q`, in.Ordering)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/wire"
 )
 
 // producerWorld runs a Producer in a test's time against a stand-in for the
@@ -25,7 +26,7 @@ type producerWorld struct {
 	batches []putBatch
 	sentAt  []time.Time
 	updates int
-	answer  func(n int, in putBatch) (activities.PutBatchOutput, error) // n from 1
+	answer  func(n int, in putBatch) (wire.PutBatchOutput, error) // n from 1
 }
 
 func newProducerWorld(t *testing.T) *producerWorld {
@@ -36,11 +37,11 @@ func newProducerWorld(t *testing.T) *producerWorld {
 	return w
 }
 
-func (w *producerWorld) put(in putBatch) (activities.PutBatchOutput, error) {
+func (w *producerWorld) put(in putBatch) (wire.PutBatchOutput, error) {
 	w.batches = append(w.batches, in)
 	w.sentAt = append(w.sentAt, w.Now())
 	if w.answer == nil {
-		return activities.PutBatchOutput{Stored: int64(len(in.Records))}, nil
+		return wire.PutBatchOutput{Stored: int64(len(in.Records))}, nil
 	}
 	return w.answer(len(w.batches), in)
 }
@@ -106,8 +107,10 @@ type updateCallback struct {
 	check func(json.RawMessage, error)
 }
 
-func (c *updateCallback) Accept()          {}
+func (c *updateCallback) Accept() {}
+
 func (c *updateCallback) Reject(err error) { c.check(nil, err) }
+
 func (c *updateCallback) Complete(success any, err error) {
 	raw, encodeErr := json.Marshal(success)
 	require.NoError(c.t, encodeErr)
@@ -144,12 +147,12 @@ func TestProducerSendsByCountAgeAndFlush(t *testing.T) {
 
 func TestProducerRepeatsInOrderAndDropsWhatFailsTooOften(t *testing.T) {
 	w := newProducerWorld(t)
-	w.answer = func(n int, in putBatch) (activities.PutBatchOutput, error) {
+	w.answer = func(n int, in putBatch) (wire.PutBatchOutput, error) {
 		if n > 3 {
-			return activities.PutBatchOutput{Stored: int64(len(in.Records))}, nil
+			return wire.PutBatchOutput{Stored: int64(len(in.Records))}, nil
 		}
-		return activities.PutBatchOutput{Stored: int64(len(in.Records)) - 2, Failed: []int64{1}, Held: []int64{3},
-			Errors: []activities.BatchFault{{Code: "ProvisionedThroughputExceededException", Records: 1}}}, nil
+		return wire.PutBatchOutput{Stored: int64(len(in.Records)) - 2, Failed: []int64{1}, Held: []int64{3},
+			Errors: []wire.BatchFault{{Code: "ProvisionedThroughputExceededException", Records: 1}}}, nil
 	}
 	w.at(time.Second, func() { w.add(5) })
 	w.at(time.Minute, func() {
@@ -168,19 +171,19 @@ func TestProducerRepeatsInOrderAndDropsWhatFailsTooOften(t *testing.T) {
 }
 
 // firstFails lets an answer hold for the first batch only.
-func firstFails(answer func(int, putBatch) (activities.PutBatchOutput, error)) func(int, putBatch) (activities.PutBatchOutput, error) {
-	return func(n int, in putBatch) (activities.PutBatchOutput, error) {
+func firstFails(answer func(int, putBatch) (wire.PutBatchOutput, error)) func(int, putBatch) (wire.PutBatchOutput, error) {
+	return func(n int, in putBatch) (wire.PutBatchOutput, error) {
 		if n == 1 {
 			return answer(n, in)
 		}
-		return activities.PutBatchOutput{Stored: int64(len(in.Records))}, nil
+		return wire.PutBatchOutput{Stored: int64(len(in.Records))}, nil
 	}
 }
 
 // refusedSingly answers that record 0 of each batch is refused.
-func refusedSingly(_ int, in putBatch) (activities.PutBatchOutput, error) {
-	return activities.PutBatchOutput{Stored: int64(len(in.Records)) - 1, Failed: []int64{0},
-		Errors: []activities.BatchFault{{Code: "InternalFailure", Records: 1}}}, nil
+func refusedSingly(_ int, in putBatch) (wire.PutBatchOutput, error) {
+	return wire.PutBatchOutput{Stored: int64(len(in.Records)) - 1, Failed: []int64{0},
+		Errors: []wire.BatchFault{{Code: "InternalFailure", Records: 1}}}, nil
 }
 
 func TestProducerDropsARecordAfterMaxAttempts(t *testing.T) {
@@ -199,18 +202,18 @@ func TestProducerDropsARecordAfterMaxAttempts(t *testing.T) {
 }
 
 // outage answers every batch with a failure of the whole call.
-func outage(_ int, in putBatch) (activities.PutBatchOutput, error) {
-	return activities.PutBatchOutput{Failed: all(len(in.Records)),
-		Errors: []activities.BatchFault{{Code: "ServiceUnavailable", Message: "down", Records: len(in.Records), Call: true}}}, nil
+func outage(_ int, in putBatch) (wire.PutBatchOutput, error) {
+	return wire.PutBatchOutput{Failed: all(len(in.Records)),
+		Errors: []wire.BatchFault{{Code: "ServiceUnavailable", Message: "down", Records: len(in.Records), Call: true}}}, nil
 }
 
 func TestProducerOutlastsAnOutage(t *testing.T) {
 	w := newProducerWorld(t)
-	w.answer = func(n int, in putBatch) (activities.PutBatchOutput, error) {
+	w.answer = func(n int, in putBatch) (wire.PutBatchOutput, error) {
 		if n <= 20 {
 			return outage(n, in)
 		}
-		return activities.PutBatchOutput{Stored: int64(len(in.Records))}, nil
+		return wire.PutBatchOutput{Stored: int64(len(in.Records))}, nil
 	}
 	w.at(time.Second, func() { w.add(3) })
 	w.at(30*time.Second, func() {

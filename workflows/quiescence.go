@@ -6,8 +6,8 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"sluice/activities"
 	"sluice/internal/quiescence"
+	"sluice/internal/wire"
 )
 
 // Quiescence watches a target until nothing new has come for a while, then does
@@ -111,7 +111,7 @@ func (o *observer) run(ctx workflow.Context) (*QuiescenceResult, error) {
 
 // take takes in what the watch found, then what a message asked for meanwhile. A
 // watch for late data that found none leaves the result as it is.
-func (o *observer) take(ctx, acts workflow.Context, report activities.WatchReport) {
+func (o *observer) take(ctx, acts workflow.Context, report wire.WatchReport) {
 	o.state = report.State
 	o.asOf = report.At
 	if report.Reason != "" {

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/wire"
 )
 
 // act begins the entries that follow a result. The watch goes on meanwhile.
@@ -80,7 +81,7 @@ func trigger(ctx workflow.Context, call *ThenHTTP, body thenBody) error {
 	options.StartToCloseTimeout = time.Minute
 	options.Summary = "then: " + call.Method + " " + activities.Redact(call.URL)
 	ctx = workflow.WithActivityOptions(ctx, options)
-	return workflow.ExecuteActivity(ctx, activities.HTTPTrigger, activities.TriggerInput{
+	return workflow.ExecuteActivity(ctx, wire.HTTPTrigger, wire.TriggerInput{
 		URL: call.URL, Method: call.Method, Auth: call.Auth, Body: raw, IdempotencyKey: body.IdempotencyKey,
 	}).Get(ctx, nil)
 }

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"time"
 
-	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/duration"
 	"sluice/internal/quiescence"
+	"sluice/internal/wire"
 )
 
 // QuiescenceInput starts a watch.
 type QuiescenceInput struct {
-	Source activities.Source `json:"source" doc:"required"`
+	Source wire.Source `json:"source" doc:"required"`
 	quiescenceRule
 	StartTimeout duration.Duration `json:"startTimeout"`
 	Late         LateWatch         `json:"late"`
@@ -160,7 +160,7 @@ func moment(t time.Time) *time.Time {
 }
 
 // sourceDocument is the source as it was given, for the body of `then` entries.
-func sourceDocument(s activities.Source) json.RawMessage {
+func sourceDocument(s wire.Source) json.RawMessage {
 	raw, err := json.Marshal(s)
 	if err != nil { // not reached: it was read from JSON
 		return json.RawMessage(fmt.Sprintf("%q", s.Target()))

@@ -7,14 +7,14 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"sluice/activities"
 	"sluice/internal/quiescence"
+	"sluice/internal/wire"
 )
 
 // listen waits for a target that tells of its changes itself. It needs no timer a
 // tick: quiet comes so and so long after the last change, and news only moves it
 // further away.
-func (o *observer) listen(ctx workflow.Context) (activities.WatchReport, error) {
+func (o *observer) listen(ctx workflow.Context) (wire.WatchReport, error) {
 	for {
 		now := workflow.Now(ctx).UTC()
 		o.hear(ctx, now)
@@ -27,7 +27,7 @@ func (o *observer) listen(ctx workflow.Context) (activities.WatchReport, error) 
 			return o.alarm.rings() || o.hears() || o.command != "" || o.tuned
 		})
 		if err != nil {
-			return activities.WatchReport{}, err
+			return wire.WatchReport{}, err
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (o *observer) reading() quiescence.Reading {
 }
 
 // heard tells what there is to report.
-func (o *observer) heard(ctx workflow.Context, now time.Time) (activities.WatchReport, bool) {
+func (o *observer) heard(ctx workflow.Context, now time.Time) (wire.WatchReport, bool) {
 	report := o.standing(ctx)
 	report.Over = o.state.Idle && !now.Before(o.lateUntil)
 	report.Reason = o.state.Decide(o.rule, now)

@@ -14,6 +14,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/quiescence"
+	"sluice/internal/wire"
 )
 
 var quietStart = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
@@ -25,7 +26,7 @@ func quietEnvironment(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	env.SetStartTime(quietStart)
 	env.SetTestTimeout(time.Minute)
 	env.RegisterWorkflowWithOptions(Quiescence, workflow.RegisterOptions{Name: TypeQuiescence})
-	env.RegisterActivityWithOptions(func(activities.TriggerInput) error { return nil }, activity.RegisterOptions{Name: activities.HTTPTrigger})
+	env.RegisterActivityWithOptions(func(wire.TriggerInput) error { return nil }, activity.RegisterOptions{Name: wire.HTTPTrigger})
 	return env
 }
 
@@ -243,13 +244,13 @@ func TestQuiescenceGoesOnFromWhatWasCarried(t *testing.T) {
 func TestPolledSource(t *testing.T) {
 	const document = `{"source":{"s3":{"bucket":"landing"}}}`
 	env := quietEnvironment(t)
-	var asked []activities.WatchInput
-	env.RegisterActivityWithOptions(func(in activities.WatchInput) (activities.WatchReport, error) {
+	var asked []wire.WatchInput
+	env.RegisterActivityWithOptions(func(in wire.WatchInput) (wire.WatchReport, error) {
 		asked = append(asked, in)
 		now := quietStart.Add(time.Duration(len(asked)) * time.Minute)
 		in.State.Observe(in.Rule, quiescence.Reading{Version: "v", Count: 2, Present: true}, now, now)
-		return activities.WatchReport{State: in.State, Reason: in.State.Decide(in.Rule, now), At: now}, nil
-	}, activity.RegisterOptions{Name: activities.WatchQuiescence})
+		return wire.WatchReport{State: in.State, Reason: in.State.Decide(in.Rule, now), At: now}, nil
+	}, activity.RegisterOptions{Name: wire.WatchQuiescence})
 	r := quietRun(t, env, document)
 	require.Len(t, asked, 6)
 	require.Equal(t, quiescence.ReasonQuiet, r.Reason)
@@ -257,9 +258,9 @@ func TestPolledSource(t *testing.T) {
 	require.Equal(t, 4, asked[5].State.Repeats)
 
 	env = quietEnvironment(t)
-	env.RegisterActivityWithOptions(func(activities.WatchInput) (activities.WatchReport, error) {
-		return activities.WatchReport{}, activities.Fail(activities.TypeConflict, activities.Failure{Message: "objects that were there are gone"})
-	}, activity.RegisterOptions{Name: activities.WatchQuiescence})
+	env.RegisterActivityWithOptions(func(wire.WatchInput) (wire.WatchReport, error) {
+		return wire.WatchReport{}, activities.Fail(activities.TypeConflict, activities.Failure{Message: "objects that were there are gone"})
+	}, activity.RegisterOptions{Name: wire.WatchQuiescence})
 	env.ExecuteWorkflow(TypeQuiescence, json.RawMessage(document))
 	var application *temporal.ApplicationError
 	require.ErrorAs(t, env.GetWorkflowError(), &application)

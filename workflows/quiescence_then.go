@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"slices"
 
-	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/quiescence"
+	"sluice/internal/wire"
 )
 
 // mostThen bounds the entries, which run all at once.
@@ -121,7 +121,7 @@ func (t *ThenHTTP) check(faults *document.Faults, path string) {
 	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, t.Method) {
 		faults.Add(path+".method", "%q is none of GET, POST, PUT, PATCH, DELETE", t.Method)
 	}
-	if err := activities.CheckAuth(t.Auth); err != nil && !faults.Has(path+".auth") {
+	if err := wire.CheckAuth(t.Auth); err != nil && !faults.Has(path+".auth") {
 		faults.Add(path+".auth", "%v", err)
 	}
 }

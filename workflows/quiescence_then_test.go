@@ -17,6 +17,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/quiescence"
+	"sluice/internal/wire"
 )
 
 const everyThen = `,"then":[
@@ -29,7 +30,7 @@ const everyThen = `,"then":[
 
 // actors registers what everyThen calls and records what reached them.
 type actors struct {
-	http  []activities.TriggerInput
+	http  []wire.TriggerInput
 	tidy  []string
 	after []string
 }
@@ -43,7 +44,7 @@ func (a *actors) register(env *testsuite.TestWorkflowEnvironment) {
 		a.tidy = append(a.tidy, string(raw))
 		return nil
 	}, activity.RegisterOptions{Name: "Tidy"})
-	env.OnActivity(activities.HTTPTrigger, mock.Anything).Return(func(in activities.TriggerInput) error {
+	env.OnActivity(wire.HTTPTrigger, mock.Anything).Return(func(in wire.TriggerInput) error {
 		a.http = append(a.http, in)
 		return nil
 	})
@@ -102,7 +103,7 @@ func TestThenByReason(t *testing.T) {
 
 func TestThenThatFailsIsTold(t *testing.T) {
 	env := quietEnvironment(t)
-	env.OnActivity(activities.HTTPTrigger, mock.Anything).Return(temporal.NewNonRetryableApplicationError("HTTP.Trigger https://example.com:443: answered 404", activities.TypeNotFound, nil))
+	env.OnActivity(wire.HTTPTrigger, mock.Anything).Return(temporal.NewNonRetryableApplicationError("HTTP.Trigger https://example.com:443: answered 404", activities.TypeNotFound, nil))
 	env.OnSignalExternalWorkflow(mock.Anything, "gone", "", "n", mock.Anything).Return(errors.New("unknown external workflow"))
 	signalAt(env, time.Second, `{"count":3}`)
 	r := quietRun(t, env, fmt.Sprintf(told, `,"then":[{"http":{"url":"https://example.com/hook"}},{"signal":{"workflowId":"gone","name":"n"}}]`))

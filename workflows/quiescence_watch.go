@@ -8,6 +8,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/quiescence"
+	"sluice/internal/wire"
 )
 
 // shortestBeat keeps a watch that polls often from being given up for lost when a
@@ -16,18 +17,18 @@ const shortestBeat = 4 * time.Second
 
 // poll has the polling activity watch until it reports, or until a message
 // interrupts it: then it hands back its state, which is the report.
-func (o *observer) poll(ctx workflow.Context) (activities.WatchReport, error) {
+func (o *observer) poll(ctx workflow.Context) (wire.WatchReport, error) {
 	if o.command != "" {
 		return o.standing(ctx), nil
 	}
 	options := activities.WaitOptions()
 	options.Summary = fmt.Sprintf("watches %s", o.in.Source.Target())
 	options.HeartbeatTimeout = 3 * max(activities.BeatEvery(o.rule), shortestBeat)
-	end, err := wait[activities.WatchReport, quiescence.State](ctx, &o.polling, options, activities.WatchQuiescence, activities.WatchInput{
+	end, err := wait[wire.WatchReport, quiescence.State](ctx, &o.polling, options, wire.WatchQuiescence, wire.WatchInput{
 		Source: o.in.Source, Rule: o.rule, State: o.state, LateUntil: o.lateUntil,
 	})
 	if err != nil {
-		return activities.WatchReport{}, err
+		return wire.WatchReport{}, err
 	}
 	if end.Result != nil && !end.Interrupted {
 		return *end.Result, nil
@@ -45,6 +46,6 @@ func (o *observer) poll(ctx workflow.Context) (activities.WatchReport, error) {
 }
 
 // standing reports what is known already.
-func (o *observer) standing(ctx workflow.Context) activities.WatchReport {
-	return activities.WatchReport{State: o.state, At: workflow.Now(ctx).UTC()}
+func (o *observer) standing(ctx workflow.Context) wire.WatchReport {
+	return wire.WatchReport{State: o.state, At: workflow.Now(ctx).UTC()}
 }

@@ -13,6 +13,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/duration"
 	"sluice/internal/jobchain"
+	"sluice/internal/wire"
 )
 
 // child is a try that is a workflow of its own. It is started with ABANDON, so
@@ -163,20 +164,20 @@ func (r *request) adopt(i, number int, id string, startedAt time.Time, told inst
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	ctx = workflow.WithActivityOptions(ctx, options)
 	return &try{job: i, number: number, cancel: cancel, child: c,
-		future: workflow.ExecuteActivity(ctx, activities.FollowWorkflow, activities.FollowInput{WorkflowID: id})}
+		future: workflow.ExecuteActivity(ctx, wire.FollowWorkflow, wire.FollowInput{WorkflowID: id})}
 }
 
 // followed is the child's output, or its end as an error, as the activity that
 // follows it found it.
 func (c *child) followed(ctx workflow.Context, future workflow.Future) (json.RawMessage, error) {
-	var end activities.Followed
+	var end wire.Followed
 	if err := future.Get(ctx, &end); err != nil {
 		return nil, err
 	}
 	switch end.Status {
-	case activities.FollowedCompleted:
+	case wire.FollowedCompleted:
 		return end.Output, nil
-	case activities.FollowedCanceled:
+	case wire.FollowedCanceled:
 		return nil, temporal.NewCanceledError()
 	default:
 		return nil, temporal.NewApplicationErrorWithOptions(end.Message, end.Type,

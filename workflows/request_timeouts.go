@@ -7,6 +7,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/jobchain"
+	"sluice/internal/wire"
 )
 
 // watchTimeouts stops child requests that have run for longer than their job's
@@ -40,14 +41,14 @@ func (r *request) askRunningTime(c *child) workflow.Future {
 	options.ScheduleToCloseTimeout = time.Minute
 	options.Summary = "running time of " + c.id
 	ctx := workflow.WithActivityOptions(r.ctx, options)
-	return workflow.ExecuteActivity(ctx, activities.RequestRunningTime, activities.FollowInput{WorkflowID: c.id})
+	return workflow.ExecuteActivity(ctx, wire.RequestRunningTime, wire.FollowInput{WorkflowID: c.id})
 }
 
 // checked takes the answer: the child is over its time, or is asked again when
 // it could be. One that is suspended by itself is asked ever more seldom.
 func (r *request) checked(ctx workflow.Context, c *child, now time.Time) {
 	const soonest, latest = 10 * time.Second, time.Hour
-	var ran activities.RunningTime
+	var ran wire.RunningTime
 	err := c.checking.Get(ctx, &ran)
 	c.checking = nil
 	left := c.timeout - ran.Ran.Std()

@@ -10,6 +10,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/duration"
+	"sluice/internal/wire"
 )
 
 // ResumeSuspendedInput is the input of ResumeSuspended.
@@ -165,9 +166,9 @@ func (s *sweep) find(ctx workflow.Context) error {
 	}
 	options := activities.CallOptions()
 	options.Summary = "list suspended requests"
-	var list activities.Suspended
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.ListSuspended,
-		activities.ListSuspendedInput{Filter: s.in.Filter, Limit: s.in.Limit}).Get(ctx, &list)
+	var list wire.Suspended
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ListSuspended,
+		wire.ListSuspendedInput{Filter: s.in.Filter, Limit: s.in.Limit}).Get(ctx, &list)
 	s.waiting, s.total = list.IDs, len(list.IDs)
 	return err
 }
@@ -191,7 +192,7 @@ func (s *sweep) start(ctx workflow.Context) {
 		options.ScheduleToCloseTimeout = 5 * time.Minute
 		options.Summary = "resume " + id
 		s.running = append(s.running, resuming{id, workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options),
-			activities.ResumeRequest, activities.ResumeInput{ID: id, Holder: s.holder, Lease: s.in.Lease})})
+			wire.ResumeRequest, wire.ResumeInput{ID: id, Holder: s.holder, Lease: s.in.Lease})})
 	}
 }
 
@@ -212,7 +213,7 @@ func (s *sweep) collect(ctx workflow.Context) {
 			going = append(going, r)
 			continue
 		}
-		var became activities.Resumed
+		var became wire.Resumed
 		err := r.future.Get(ctx, &became)
 		switch {
 		case err != nil:

@@ -14,6 +14,7 @@ import (
 	"sluice/internal/document"
 	"sluice/internal/taskclaim"
 	"sluice/internal/taskmessage"
+	"sluice/internal/wire"
 )
 
 // States of a task.
@@ -57,7 +58,7 @@ const stopPatience = time.Minute
 // History, workflow tasks not counted: nine events for a task without a task
 // service; three more for its outcome, and five for each renewal of its claim.
 func Task(ctx workflow.Context, raw json.RawMessage) (*TaskStatus, error) {
-	var in activities.TaskInput
+	var in wire.TaskInput
 	faults := document.Decode(raw, &in)
 	checkTask(&in, &faults)
 	if err := faults.Err(); err != nil {
@@ -76,7 +77,7 @@ func Task(ctx workflow.Context, raw json.RawMessage) (*TaskStatus, error) {
 	return t.run(ctx)
 }
 
-func checkTask(in *activities.TaskInput, faults *document.Faults) {
+func checkTask(in *wire.TaskInput, faults *document.Faults) {
 	if !faults.Has("taskId") && !taskmessage.ValidID(in.TaskID) {
 		faults.Add("taskId", "%q does not match [A-Za-z0-9_-]{1,64}", in.TaskID)
 	}
@@ -90,7 +91,7 @@ func checkTask(in *activities.TaskInput, faults *document.Faults) {
 
 // task is a run of Task.
 type task struct {
-	in       activities.TaskInput
+	in       wire.TaskInput
 	started  time.Time
 	finished *time.Time
 	state    string
@@ -125,7 +126,7 @@ func (t *task) run(ctx workflow.Context) (*TaskStatus, error) {
 	steady, _ := workflow.NewDisconnectedContext(ctx)
 	work, cancel := workflow.WithCancel(steady)
 	t.cancel = cancel
-	newInbox(ctx, activities.SignalTaskStop).serve(ctx, t.stopBySignal)
+	newInbox(ctx, wire.SignalTaskStop).serve(ctx, t.stopBySignal)
 	workflow.Go(ctx, t.watchCancel)
 	t.begin(work)
 	claimed, endClaim := workflow.WithCancel(steady)
@@ -207,22 +208,22 @@ func (t *task) watchCancel(ctx workflow.Context) {
 
 // outcome is what the end of the work means. What did not stop in time has its
 // own outcome dropped, and so has what ended after its claim was lost.
-func (t *task) outcome() activities.Outcome {
+func (t *task) outcome() wire.Outcome {
 	switch {
 	case t.why == endConflict:
-		return activities.Outcome{State: activities.OutcomeCanceled}
+		return wire.Outcome{State: wire.OutcomeCanceled}
 	case t.why == endExpired:
-		return exception(activities.ReasonClaimExpired)
+		return exception(wire.ReasonClaimExpired)
 	case t.why == endStopped && (!t.ended || t.workErr != nil || t.wasStopped()):
-		return exception(activities.ReasonWorkerShutdown)
+		return exception(wire.ReasonWorkerShutdown)
 	case t.workErr != nil:
 		t.lastError = activities.Redact(plainError(t.workErr))
 		return outcomeOf(t.workErr)
 	case t.wasStopped():
 		t.lastError = "the request was stopped"
-		return activities.Outcome{State: activities.OutcomeFailed}
+		return wire.Outcome{State: wire.OutcomeFailed}
 	default:
-		return activities.Outcome{State: activities.OutcomeCompleted}
+		return wire.Outcome{State: wire.OutcomeCompleted}
 	}
 }
 
@@ -235,28 +236,28 @@ func (t *task) wasStopped() bool {
 	return t.in.Run.Workflow == TypeRequest && json.Unmarshal(t.result, &result) == nil && result.State == "STOPPED"
 }
 
-func exception(reason string) activities.Outcome {
-	return activities.Outcome{State: activities.OutcomeException, Reason: reason}
+func exception(reason string) wire.Outcome {
+	return wire.Outcome{State: wire.OutcomeException, Reason: reason}
 }
 
 // outcomeOf classifies how the work failed: by its own doing, or by what the
 // task service may want to try again.
-func outcomeOf(err error) activities.Outcome {
+func outcomeOf(err error) wire.Outcome {
 	var application *temporal.ApplicationError
 	var canceled *temporal.CanceledError
 	switch {
 	case errors.As(err, &application):
 		switch application.Type() {
 		case activities.TypeInvalidInput:
-			return exception(activities.ReasonMalformedPayload)
+			return exception(wire.ReasonMalformedPayload)
 		case activities.TypeThrottled, activities.TypeUnavailable, activities.TypeWorkerStopping, activities.TypeWorkerLost:
-			return exception(activities.ReasonIntermittentTask)
+			return exception(wire.ReasonIntermittentTask)
 		default:
-			return activities.Outcome{State: activities.OutcomeFailed}
+			return wire.Outcome{State: wire.OutcomeFailed}
 		}
 	case errors.As(err, &canceled): // by somebody else: neither its doing nor ours
-		return exception(activities.ReasonWorkerShutdown)
+		return exception(wire.ReasonWorkerShutdown)
 	default: // terminated, timed out, could not be started
-		return exception(activities.ReasonInternalError)
+		return exception(wire.ReasonInternalError)
 	}
 }

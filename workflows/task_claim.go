@@ -9,6 +9,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/taskclaim"
+	"sluice/internal/wire"
 )
 
 // keepClaim renews the claim at the task service until its context ends. When
@@ -56,17 +57,17 @@ func (t *task) reclaim(ctx workflow.Context) (taskclaim.Lease, error) {
 	options.RetryPolicy.MaximumInterval = 10 * time.Second
 	options.Summary = "renew the claim"
 	var lease taskclaim.Lease
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.TaskReclaim, t.ref()).Get(ctx, &lease)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.TaskReclaim, t.ref()).Get(ctx, &lease)
 	return lease, err
 }
 
-func (t *task) ref() activities.TaskRef {
-	return activities.TaskRef{Service: t.in.Claim.Service, TaskID: t.in.TaskID, RunID: t.in.RunID}
+func (t *task) ref() wire.TaskRef {
+	return wire.TaskRef{Service: t.in.Claim.Service, TaskID: t.in.TaskID, RunID: t.in.RunID}
 }
 
 // resolve reports the outcome to the task service, until it has answered.
-func (t *task) resolve(ctx workflow.Context, outcome activities.Outcome) error {
-	if t.in.Claim == nil || outcome.State == activities.OutcomeCanceled {
+func (t *task) resolve(ctx workflow.Context, outcome wire.Outcome) error {
+	if t.in.Claim == nil || outcome.State == wire.OutcomeCanceled {
 		return nil
 	}
 	options := activities.CallOptions()
@@ -75,24 +76,24 @@ func (t *task) resolve(ctx workflow.Context, outcome activities.Outcome) error {
 	if outcome.Reason != "" {
 		options.Summary += ", " + outcome.Reason
 	}
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.TaskResolve,
-		activities.ResolveInput{TaskRef: t.ref(), Outcome: outcome}).Get(ctx, nil)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.TaskResolve,
+		wire.ResolveInput{TaskRef: t.ref(), Outcome: outcome}).Get(ctx, nil)
 }
 
 // end tells the claimer and closes the task.
-func (t *task) end(ctx workflow.Context, outcome activities.Outcome) (*TaskStatus, error) {
+func (t *task) end(ctx workflow.Context, outcome wire.Outcome) (*TaskStatus, error) {
 	now := workflow.Now(ctx)
 	t.finished = &now
 	t.state = map[string]string{
-		activities.OutcomeCompleted: TaskCompleted, activities.OutcomeFailed: TaskFailed,
-		activities.OutcomeException: TaskException, activities.OutcomeCanceled: TaskCanceled,
+		wire.OutcomeCompleted: TaskCompleted, wire.OutcomeFailed: TaskFailed,
+		wire.OutcomeException: TaskException, wire.OutcomeCanceled: TaskCanceled,
 	}[outcome.State]
 	t.show(ctx)
 	if t.in.Claimer.WorkflowID != "" {
 		options := workflow.LocalActivityOptions{ScheduleToCloseTimeout: time.Minute, Summary: "tell the claimer"}
-		err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), activities.TaskFinished, activities.FinishedInput{
+		err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), wire.TaskFinished, wire.FinishedInput{
 			Claimer: t.in.Claimer,
-			Task:    activities.FinishedTask{TaskID: t.in.TaskID, RunID: t.in.RunID, FirstRunID: t.in.Claimer.FirstRunID, Outcome: outcome},
+			Task:    wire.FinishedTask{TaskID: t.in.TaskID, RunID: t.in.RunID, FirstRunID: t.in.Claimer.FirstRunID, Outcome: outcome},
 		}).Get(ctx, nil)
 		if err != nil { // it looks after its tasks itself and notices
 			workflow.GetLogger(ctx).Warn("claimer could not be told", "claimer", t.in.Claimer.WorkflowID, "error", err)

@@ -17,6 +17,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/duration"
 	"sluice/internal/taskclaim"
+	"sluice/internal/wire"
 )
 
 // taskRun is what happened to a Task in the time-skipping environment.
@@ -24,8 +25,8 @@ type taskRun struct {
 	result   TaskStatus
 	err      error
 	reclaims []time.Duration // since the start
-	resolved []activities.Outcome
-	told     []activities.FinishedTask
+	resolved []wire.Outcome
+	told     []wire.FinishedTask
 }
 
 // runTask runs a Task under a claim of 20 minutes, whose work takes so long and
@@ -44,25 +45,25 @@ func runTask(t *testing.T, takes time.Duration, ends error, reclaim func(n int) 
 		}
 		return ends
 	}, workflow.RegisterOptions{Name: "Work"})
-	env.RegisterActivityWithOptions(func(context.Context, activities.TaskRef) (taskclaim.Lease, error) {
+	env.RegisterActivityWithOptions(func(context.Context, wire.TaskRef) (taskclaim.Lease, error) {
 		r.reclaims = append(r.reclaims, env.Now().Sub(start))
 		return taskclaim.Lease{TakenAt: env.Now(), TakenUntil: env.Now().Add(20 * time.Minute)}, reclaim(len(r.reclaims))
-	}, activity.RegisterOptions{Name: activities.TaskReclaim})
-	env.RegisterActivityWithOptions(func(_ context.Context, in activities.ResolveInput) error {
+	}, activity.RegisterOptions{Name: wire.TaskReclaim})
+	env.RegisterActivityWithOptions(func(_ context.Context, in wire.ResolveInput) error {
 		r.resolved = append(r.resolved, in.Outcome)
 		return nil
-	}, activity.RegisterOptions{Name: activities.TaskResolve})
-	env.RegisterActivityWithOptions(func(_ context.Context, in activities.FinishedInput) error {
+	}, activity.RegisterOptions{Name: wire.TaskResolve})
+	env.RegisterActivityWithOptions(func(_ context.Context, in wire.FinishedInput) error {
 		r.told = append(r.told, in.Task)
 		return nil
-	}, activity.RegisterOptions{Name: activities.TaskFinished})
+	}, activity.RegisterOptions{Name: wire.TaskFinished})
 	if before != nil {
 		before(env)
 	}
-	env.ExecuteWorkflow(TypeTask, activities.TaskInput{
-		TaskID: "a", RunID: 2, Run: activities.RunSpec{Workflow: "Work"}, Queue: "q",
-		Claimer: activities.ClaimerRef{WorkflowID: "claim/q", FirstRunID: "first"},
-		Claim: &activities.TaskClaim{Service: "http://127.0.0.1:1", ReclaimBefore: duration.Duration(3 * time.Minute),
+	env.ExecuteWorkflow(TypeTask, wire.TaskInput{
+		TaskID: "a", RunID: 2, Run: wire.RunSpec{Workflow: "Work"}, Queue: "q",
+		Claimer: wire.ClaimerRef{WorkflowID: "claim/q", FirstRunID: "first"},
+		Claim: &wire.TaskClaim{Service: "http://127.0.0.1:1", ReclaimBefore: duration.Duration(3 * time.Minute),
 			Lease: taskclaim.Lease{TakenAt: start, TakenUntil: start.Add(20 * time.Minute)}},
 	})
 	require.True(t, env.IsWorkflowCompleted())
@@ -84,8 +85,8 @@ func TestTaskRenewsItsClaimThreeMinutesAhead(t *testing.T) {
 		require.LessOrEqual(t, at-last, 17*time.Minute)
 		last = at
 	}
-	require.Equal(t, []activities.Outcome{{State: "completed"}}, r.resolved)
-	require.Equal(t, []activities.FinishedTask{{TaskID: "a", RunID: 2, FirstRunID: "first", Outcome: activities.Outcome{State: "completed"}}}, r.told)
+	require.Equal(t, []wire.Outcome{{State: "completed"}}, r.resolved)
+	require.Equal(t, []wire.FinishedTask{{TaskID: "a", RunID: 2, FirstRunID: "first", Outcome: wire.Outcome{State: "completed"}}}, r.told)
 	require.Equal(t, TaskCompleted, r.result.State)
 }
 
@@ -97,7 +98,7 @@ func TestTaskStopsHalfAMinuteBeforeItsClaimEnds(t *testing.T) {
 	require.NoError(t, r.err)
 	require.Greater(t, len(r.reclaims), 5, "repeated until there is no time left")
 	require.Less(t, r.reclaims[len(r.reclaims)-1], 20*time.Minute-30*time.Second)
-	require.Equal(t, []activities.Outcome{{State: "exception", Reason: "claim-expired"}}, r.resolved)
+	require.Equal(t, []wire.Outcome{{State: "exception", Reason: "claim-expired"}}, r.resolved)
 	require.WithinDuration(t, r.result.StartedAt.Add(20*time.Minute-30*time.Second), *r.result.FinishedAt, 2*time.Second)
 }
 
@@ -114,28 +115,28 @@ func TestTaskReportsNothingAfterConflict(t *testing.T) {
 func TestTaskToldToStopIsAWorkerShutdown(t *testing.T) {
 	r := runTask(t, time.Hour, nil, always, func(env *testsuite.TestWorkflowEnvironment) {
 		env.RegisterDelayedCallback(func() {
-			env.SignalWorkflow(activities.SignalTaskStop, json.RawMessage(`{"reason":"test"}`))
+			env.SignalWorkflow(wire.SignalTaskStop, json.RawMessage(`{"reason":"test"}`))
 		}, time.Minute)
 	})
 	require.NoError(t, r.err)
-	require.Equal(t, []activities.Outcome{{State: "exception", Reason: "worker-shutdown"}}, r.resolved)
+	require.Equal(t, []wire.Outcome{{State: "exception", Reason: "worker-shutdown"}}, r.resolved)
 }
 
 func TestTaskOutcomes(t *testing.T) {
 	application := func(errType string) error { return temporal.NewNonRetryableApplicationError("x", errType, nil) }
 	for _, c := range []struct {
 		ends error
-		want activities.Outcome
+		want wire.Outcome
 	}{
-		{nil, activities.Outcome{State: "completed"}},
-		{errors.New("any"), activities.Outcome{State: "failed"}},
-		{application(activities.TypeRequestFailed), activities.Outcome{State: "failed"}},
-		{application(activities.TypeInvalidInput), activities.Outcome{State: "exception", Reason: "malformed-payload"}},
-		{application(activities.TypeThrottled), activities.Outcome{State: "exception", Reason: "intermittent-task"}},
-		{application(activities.TypeWorkerLost), activities.Outcome{State: "exception", Reason: "intermittent-task"}},
+		{nil, wire.Outcome{State: "completed"}},
+		{errors.New("any"), wire.Outcome{State: "failed"}},
+		{application(activities.TypeRequestFailed), wire.Outcome{State: "failed"}},
+		{application(activities.TypeInvalidInput), wire.Outcome{State: "exception", Reason: "malformed-payload"}},
+		{application(activities.TypeThrottled), wire.Outcome{State: "exception", Reason: "intermittent-task"}},
+		{application(activities.TypeWorkerLost), wire.Outcome{State: "exception", Reason: "intermittent-task"}},
 	} {
 		r := runTask(t, time.Second, c.ends, always, nil)
 		require.NoError(t, r.err)
-		require.Equal(t, []activities.Outcome{c.want}, r.resolved, "%v", c.ends)
+		require.Equal(t, []wire.Outcome{c.want}, r.resolved, "%v", c.ends)
 	}
 }

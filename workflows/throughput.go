@@ -8,6 +8,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/throughput"
+	"sluice/internal/wire"
 )
 
 // Throughput owns the budget of one table or index and direction for the whole
@@ -132,9 +133,9 @@ func (r *throughputRun) describe(ctx workflow.Context) {
 	options.ScheduleToCloseTimeout = 20 * time.Second
 	options.Summary = "what is provisioned for " + r.owner.Resource
 	options.Priority.PriorityKey = 1
-	var out activities.ProvisionedOutput
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.DescribeCapacity,
-		activities.ProvisionedInput{Resource: r.owner.Resource}).Get(ctx, &out)
+	var out wire.ProvisionedOutput
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.DescribeCapacity,
+		wire.ProvisionedInput{Resource: r.owner.Resource}).Get(ctx, &out)
 	r.describing = false
 	if err != nil {
 		r.owner.DescribeFailed(workflow.Now(ctx), activities.Redact(err.Error()))

@@ -15,6 +15,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/throughput"
+	"sluice/internal/wire"
 )
 
 const ordersBudget = "dynamodb/eu-west-1/orders/write"
@@ -26,12 +27,12 @@ func budgetEnv(t *testing.T, described *float64) *testsuite.TestWorkflowEnvironm
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflowWithOptions(Throughput, workflow.RegisterOptions{Name: TypeThroughput})
-	env.RegisterActivityWithOptions(func(context.Context, activities.ProvisionedInput) (activities.ProvisionedOutput, error) {
+	env.RegisterActivityWithOptions(func(context.Context, wire.ProvisionedInput) (wire.ProvisionedOutput, error) {
 		if described == nil {
-			return activities.ProvisionedOutput{}, temporal.NewNonRetryableApplicationError("not allowed", activities.TypeAccessDenied, nil)
+			return wire.ProvisionedOutput{}, temporal.NewNonRetryableApplicationError("not allowed", activities.TypeAccessDenied, nil)
 		}
-		return activities.ProvisionedOutput{UnitsPerSecond: throughput.Units(*described)}, nil
-	}, activity.RegisterOptions{Name: activities.DescribeCapacity})
+		return wire.ProvisionedOutput{UnitsPerSecond: throughput.Units(*described)}, nil
+	}, activity.RegisterOptions{Name: wire.DescribeCapacity})
 	return env
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"sluice/activities"
+	"sluice/activities/awscall"
 )
 
 // connectionsPerHost keeps enough connections for a worker's parallel calls to
@@ -33,7 +33,7 @@ func AWS(ctx context.Context) (aws.Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("AWS configuration: %w", err)
 	}
-	c.APIOptions = append(c.APIOptions, activities.AddPlainBodies)
+	c.APIOptions = append(c.APIOptions, awscall.AddPlainBodies)
 	return c, nil
 }
 

@@ -11,14 +11,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
-	"sluice/activities"
+	"sluice/activities/dynamodb"
 	"sluice/internal/connect"
 	"sluice/workflows"
 )
@@ -72,24 +72,24 @@ func work(order string) error {
 }
 
 func way(o orders) (put, func(), error) {
-	options := dynamodb.Options{
+	options := awsdynamodb.Options{
 		Region: "us-east-1", BaseEndpoint: &o.DynamoDB,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	}
 	none := func() {}
 	switch o.Way {
 	case "ours":
-		return oursIn(o, dynamodb.New(options))
+		return oursIn(o, awsdynamodb.New(options))
 	case "standard":
 		options.Retryer = retry.NewStandard()
-		return plain(dynamodb.New(options), o.Table), none, nil
+		return plain(awsdynamodb.New(options), o.Table), none, nil
 	case "adaptive":
 		options.Retryer = retry.NewAdaptiveMode()
-		return plain(dynamodb.New(options), o.Table), none, nil
+		return plain(awsdynamodb.New(options), o.Table), none, nil
 	default:
 		options.Retryer = retry.NewStandard()
 		limiter := rate.NewLimiter(rate.Limit(o.Share), 1)
-		unlimited := plain(dynamodb.New(options), o.Table)
+		unlimited := plain(awsdynamodb.New(options), o.Table)
 		return func(ctx context.Context, id string, priority int) error {
 			if limiter.Wait(ctx) != nil {
 				<-ctx.Done() // its turn is after the end of the measurement
@@ -100,9 +100,9 @@ func way(o orders) (put, func(), error) {
 	}
 }
 
-func plain(c *dynamodb.Client, table string) put {
+func plain(c *awsdynamodb.Client, table string) put {
 	return func(ctx context.Context, id string, _ int) error {
-		_, err := c.PutItem(ctx, &dynamodb.PutItemInput{
+		_, err := c.PutItem(ctx, &awsdynamodb.PutItemInput{
 			TableName: &table, Item: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
@@ -112,13 +112,13 @@ func plain(c *dynamodb.Client, table string) put {
 
 // oursIn calls through the scheduler, as an activity does, and comes again where
 // it says so, as Temporal does.
-func oursIn(o orders, c *dynamodb.Client) (put, func(), error) {
+func oursIn(o orders, c *awsdynamodb.Client) (put, func(), error) {
 	logger := connect.TemporalLogger(zap.NewNop())
 	dialled, err := client.Dial(client.Options{HostPort: o.Temporal, Logger: logger})
 	if err != nil {
 		return nil, nil, err
 	}
-	db := activities.NewDynamoDB(activities.DynamoDBConfig{
+	db := dynamodb.New(dynamodb.Config{
 		Client: c, Place: o.Scope + "/us-east-1", Worker: o.Worker, Logger: logger,
 		Owner: workflows.ThroughputOwners{Client: dialled, TaskQueue: o.TaskQueue},
 	})

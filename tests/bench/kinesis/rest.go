@@ -15,8 +15,10 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
-	"sluice/activities"
+	"sluice/activities/kinesis"
+	"sluice/activities/s3"
 	"sluice/internal/recordbatch"
+	"sluice/internal/wire"
 )
 
 // objectLines of lineBytes each are streamed by one PutObject.
@@ -29,7 +31,7 @@ const (
 // the object itself takes no memory of this process.
 type madeObject struct{ next, left int }
 
-func (o *madeObject) OpenObject(_ context.Context, object activities.Object, _ int64) (io.ReadCloser, activities.Object, error) {
+func (o *madeObject) OpenObject(_ context.Context, object s3.Object, _ int64) (io.ReadCloser, s3.Object, error) {
 	object.ETag, object.Size = "v1", objectLines*lineBytes
 	return io.NopCloser(&madeObject{left: objectLines}), object, nil
 }
@@ -85,7 +87,7 @@ func objectMemory(ctx context.Context, r *report) error {
 	if err != nil {
 		return err
 	}
-	var out activities.PutRecordsOutput
+	var out kinesis.PutRecordsOutput
 	if err := value.Get(&out); err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func shardLimits(ctx context.Context, r *report) error {
 		return err
 	}
 	defer stop()
-	k := newProducer(url, activities.DefaultKinesisSettings().Shard)
+	k := newProducer(url, kinesis.DefaultSettings().Shard)
 	sending, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
@@ -129,7 +131,7 @@ func shardLimits(ctx context.Context, r *report) error {
 			for i := range list {
 				list[i] = recordbatch.Record{Data: text(i, size), Key: fmt.Sprint(c, "-", i)}
 			}
-			to := activities.Destination{StreamName: streamName, Ordering: activities.OrderingNone, MaxAttempts: 1000}
+			to := kinesis.Destination{StreamName: streamName, Ordering: wire.OrderingNone, MaxAttempts: 1000}
 			for sending.Err() == nil {
 				if _, err := k.Send(sending, to, list); err != nil && sending.Err() == nil {
 					return 0, err

@@ -14,11 +14,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/kinesis"
+	awskinesis "github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
 	"go.temporal.io/sdk/log"
 
-	"sluice/activities"
+	"sluice/activities/kinesis"
 	"sluice/internal/connect"
 	"sluice/internal/recordbatch"
 )
@@ -46,7 +46,7 @@ func config(url string) aws.Config {
 	}
 }
 
-func newClient(url string) *kinesis.Client { return kinesis.NewFromConfig(config(url)) }
+func newClient(url string) *awskinesis.Client { return awskinesis.NewFromConfig(config(url)) }
 
 // calls are the records that are sent again and again, made before anything is
 // measured: a list for each caller. Their keys spread over all shards, so that it
@@ -131,11 +131,11 @@ func originalWay(ctx context.Context, url string) (stored int64, err error) {
 
 // bareWay is the SDK by itself: eight callers with full requests. It goes through
 // as many different records as the producer does.
-func bareWay(client *kinesis.Client) func(context.Context, string) (int64, error) {
+func bareWay(client *awskinesis.Client) func(context.Context, string) (int64, error) {
 	return func(ctx context.Context, _ string) (int64, error) { return bare(ctx, client) }
 }
 
-func bare(ctx context.Context, client *kinesis.Client) (int64, error) {
+func bare(ctx context.Context, client *awskinesis.Client) (int64, error) {
 	return together(inFlight, func(i int) (stored int64, err error) {
 		list := bareEntries()
 		for n := i * len(list) / 500 / inFlight; ctx.Err() == nil; n++ {
@@ -150,8 +150,8 @@ func bare(ctx context.Context, client *kinesis.Client) (int64, error) {
 	})
 }
 
-func putBare(ctx context.Context, client *kinesis.Client, batch []types.PutRecordsRequestEntry) (int64, error) {
-	out, err := client.PutRecords(ctx, &kinesis.PutRecordsInput{StreamName: aws.String(streamName), Records: batch})
+func putBare(ctx context.Context, client *awskinesis.Client, batch []types.PutRecordsRequestEntry) (int64, error) {
+	out, err := client.PutRecords(ctx, &awskinesis.PutRecordsInput{StreamName: aws.String(streamName), Records: batch})
 	if err != nil {
 		return 0, nil // an answer that was lost on the way: nothing is counted, and the loop goes on
 	}
@@ -178,16 +178,16 @@ func together(n int, one func(i int) (int64, error)) (int64, error) {
 var unlimited = recordbatch.Pace{Records: 1e6, Bytes: 1 << 30}
 
 // newProducer is the worker's, with its settings but for the pace of a shard.
-func newProducer(url string, shard recordbatch.Pace) *activities.Kinesis {
-	settings := activities.DefaultKinesisSettings()
+func newProducer(url string, shard recordbatch.Pace) *kinesis.Activities {
+	settings := kinesis.DefaultSettings()
 	settings.Shard = shard
-	return &activities.Kinesis{API: connect.Kinesis(config(url)), Settings: settings,
+	return &kinesis.Activities{API: connect.Kinesis(config(url)), Settings: settings,
 		Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))}
 }
 
 // ours is the producer of one worker, which lives through all turns as a
 // worker's does. It is made for the first URL that it is given.
-type ours struct{ k *activities.Kinesis }
+type ours struct{ k *kinesis.Activities }
 
 func newOurs() *ours { return &ours{} }
 
@@ -198,7 +198,7 @@ func (o *ours) way(ordering string) func(context.Context, string) (int64, error)
 		if o.k == nil {
 			o.k = newProducer(url, unlimited)
 		}
-		to := activities.Destination{StreamName: streamName, Ordering: ordering, MaxAttempts: 10}
+		to := kinesis.Destination{StreamName: streamName, Ordering: ordering, MaxAttempts: 10}
 		// The last calls come to their end, so that what is counted was stored.
 		untilDone, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()

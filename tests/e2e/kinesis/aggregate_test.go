@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/activities"
+	"sluice/activities/kinesis"
 	"sluice/tests/harness"
 )
 
@@ -30,7 +30,7 @@ func TestAggregatesAreReadByAPublicDeaggregator(t *testing.T) {
 	}
 	given, err := json.Marshal(list)
 	require.NoError(t, err)
-	var out activities.PutRecordsOutput
+	var out kinesis.PutRecordsOutput
 	w.run("Kinesis.PutRecords", fmt.Sprintf(`{"StreamName":%q,"Aggregate":true,"Records":%s}`, w.stream, given), &out)
 	require.EqualValues(t, n, out.StoredRecordCount)
 	stored := w.read()

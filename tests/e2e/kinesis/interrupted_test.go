@@ -13,7 +13,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/converter"
 
-	"sluice/activities"
+	"sluice/activities/kinesis"
 	"sluice/internal/recordbatch"
 	"sluice/tests/harness"
 	"sluice/workflows"
@@ -72,12 +72,12 @@ func (p *putting) hurry(t *testing.T) {
 }
 
 // result waits for the request and answers what its jobs told.
-func (p *putting) result(t *testing.T) map[string]activities.PutRecordsOutput {
+func (p *putting) result(t *testing.T) map[string]kinesis.PutRecordsOutput {
 	var result workflows.RequestResult
 	require.NoError(t, p.list.Client.GetWorkflow(t.Context(), p.id, "").Get(t.Context(), &result))
-	told := map[string]activities.PutRecordsOutput{}
+	told := map[string]kinesis.PutRecordsOutput{}
 	for job, raw := range result.Jobs {
-		var out activities.PutRecordsOutput
+		var out kinesis.PutRecordsOutput
 		require.NoError(t, json.Unmarshal(raw, &out))
 		require.EqualValues(t, interruptedRecords, out.RecordCount, job)
 		require.EqualValues(t, interruptedRecords, out.StoredRecordCount, job)

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/kinesis"
+	awskinesis "github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -23,6 +23,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"sluice/activities"
+	"sluice/activities/kinesis"
+	"sluice/activities/s3"
 	"sluice/tests/harness"
 )
 
@@ -33,23 +35,23 @@ type world struct {
 	*harness.Stack
 	t        *testing.T
 	stream   string
-	kinesis  *activities.Kinesis
+	kinesis  *kinesis.Activities
 	activity *testsuite.TestActivityEnvironment
 }
 
-func newWorld(t *testing.T, shards int, change ...func(*activities.KinesisSettings)) *world {
+func newWorld(t *testing.T, shards int, change ...func(*kinesis.Settings)) *world {
 	return newWorldOn(t, harness.Start(t), shards, change...)
 }
 
-func newWorldOn(t *testing.T, s *harness.Stack, shards int, change ...func(*activities.KinesisSettings)) *world {
+func newWorldOn(t *testing.T, s *harness.Stack, shards int, change ...func(*kinesis.Settings)) *world {
 	w := &world{Stack: s, t: t, stream: s.NewStream(shards)}
-	settings := activities.DefaultKinesisSettings()
+	settings := kinesis.DefaultSettings()
 	for _, f := range change {
 		f(&settings)
 	}
-	store := &activities.S3{API: s.S3}
-	w.kinesis = &activities.Kinesis{
-		API: s.Kinesis, Objects: store, Letters: &activities.DeadLetters{S3: s.S3, SQS: s.SQS},
+	store := &s3.Activities{API: s.S3}
+	w.kinesis = &kinesis.Activities{
+		API: s.Kinesis, Objects: store, Letters: &kinesis.DeadLetters{S3: s.S3, SQS: s.SQS},
 		Settings: settings, Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(testWriter{t}, nil))),
 	}
 	suite := &testsuite.WorkflowTestSuite{}
@@ -74,11 +76,11 @@ func (w testWriter) Write(p []byte) (int, error) {
 }
 
 // bucket makes a bucket with one object and describes it as S3.Describe does.
-func (w *world) object(key, body string) activities.Object {
+func (w *world) object(key, body string) s3.Object {
 	bucket := w.NewBucket()
-	_, err := w.S3.PutObject(w.t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(body)})
+	_, err := w.S3.PutObject(w.t.Context(), &awss3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(body)})
 	require.NoError(w.t, err)
-	var d activities.Description
+	var d s3.Description
 	w.run("S3.Describe", fmt.Sprintf(`{"bucket":%q,"key":%q}`, bucket, key), &d)
 	return d.Object
 }
@@ -94,15 +96,15 @@ func (w *world) run(name, document string, into any) {
 // read is all that the stream holds, by shard in the order stored.
 func (w *world) read() (all []types.Record) {
 	ctx := w.t.Context()
-	shards, err := w.Kinesis.ListShards(ctx, &kinesis.ListShardsInput{StreamName: &w.stream})
+	shards, err := w.Kinesis.ListShards(ctx, &awskinesis.ListShardsInput{StreamName: &w.stream})
 	require.NoError(w.t, err)
 	for _, shard := range shards.Shards {
-		i, err := w.Kinesis.GetShardIterator(ctx, &kinesis.GetShardIteratorInput{StreamName: &w.stream,
+		i, err := w.Kinesis.GetShardIterator(ctx, &awskinesis.GetShardIteratorInput{StreamName: &w.stream,
 			ShardId: shard.ShardId, ShardIteratorType: types.ShardIteratorTypeTrimHorizon})
 		require.NoError(w.t, err)
 		next := i.ShardIterator
 		for next != nil {
-			page, err := w.Kinesis.GetRecords(ctx, &kinesis.GetRecordsInput{ShardIterator: next})
+			page, err := w.Kinesis.GetRecords(ctx, &awskinesis.GetRecordsInput{ShardIterator: next})
 			require.NoError(w.t, err)
 			all = append(all, page.Records...)
 			if len(page.Records) == 0 {
@@ -132,7 +134,7 @@ func keyed(n int) func(int) string {
 
 func TestPutRecords(t *testing.T) {
 	w := newWorld(t, 2)
-	var out activities.PutRecordsOutput
+	var out kinesis.PutRecordsOutput
 	w.run("Kinesis.PutRecords", fmt.Sprintf(`{"StreamName":%q,"Records":%s}`, w.stream, records(1200, numbered, keyed(100))), &out)
 	require.EqualValues(t, 1200, out.RecordCount)
 	require.EqualValues(t, 1200, out.StoredRecordCount)
@@ -163,7 +165,7 @@ func TestPutObject(t *testing.T) {
 	}
 	object, err := json.Marshal(w.object("data.jsonl", body.String()))
 	require.NoError(t, err)
-	var out activities.PutRecordsOutput
+	var out kinesis.PutRecordsOutput
 	w.run("Kinesis.PutObject", fmt.Sprintf(`{"StreamName":%q,"Object":%s,"Envelope":true,"Run":"r1","PartitionKey":"name"}`, w.stream, object), &out)
 	require.EqualValues(t, 3000, out.StoredRecordCount)
 	require.EqualValues(t, 3000, out.RecordCount)
@@ -184,11 +186,11 @@ func TestPutObject(t *testing.T) {
 // in a bucket and in a queue.
 func TestPutRecordsByARNKeepsWhatFailed(t *testing.T) {
 	w := newWorld(t, 1)
-	d, err := w.Kinesis.DescribeStream(t.Context(), &kinesis.DescribeStreamInput{StreamName: &w.stream})
+	d, err := w.Kinesis.DescribeStream(t.Context(), &awskinesis.DescribeStreamInput{StreamName: &w.stream})
 	require.NoError(t, err)
 	bucket, queue := w.NewBucket(), w.NewQueue(nil)
 	put := func(deadLetter string) {
-		var out activities.PutRecordsOutput
+		var out kinesis.PutRecordsOutput
 		w.run("Kinesis.PutRecords", fmt.Sprintf(`{"StreamARN":%q,"DeadLetter":%s,"Records":[{"Data":"Z29vZA==","PartitionKey":"k"},{"Data":"YmFk","PartitionKey":""}]}`,
 			aws.ToString(d.StreamDescription.StreamARN), deadLetter), &out)
 		require.EqualValues(t, 1, out.StoredRecordCount)
@@ -197,10 +199,10 @@ func TestPutRecordsByARNKeepsWhatFailed(t *testing.T) {
 	put(fmt.Sprintf(`{"bucket":%q,"prefix":"p/"}`, bucket))
 	put(fmt.Sprintf(`{"queueUrl":%q}`, queue))
 	require.Len(t, w.read(), 2)
-	list, err := w.S3.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String("p/")})
+	list, err := w.S3.ListObjectsV2(t.Context(), &awss3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String("p/")})
 	require.NoError(t, err)
 	require.Len(t, list.Contents, 1)
-	object, err := w.S3.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &bucket, Key: list.Contents[0].Key})
+	object, err := w.S3.GetObject(t.Context(), &awss3.GetObjectInput{Bucket: &bucket, Key: list.Contents[0].Key})
 	require.NoError(t, err)
 	line, err := io.ReadAll(object.Body)
 	require.NoError(t, err)

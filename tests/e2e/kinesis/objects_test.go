@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/activities"
+	"sluice/activities/kinesis"
 )
 
 // compressed is a text as gzip or zstd has it.
@@ -63,7 +64,7 @@ func TestObjectsOfEveryFormat(t *testing.T) {
 		}
 		described, err := json.Marshal(w.object(name, text))
 		require.NoError(t, err)
-		var out activities.PutRecordsOutput
+		var out kinesis.PutRecordsOutput
 		w.run("Kinesis.PutObject", fmt.Sprintf(`{"StreamName":%q,"Object":%s,"Format":%q,%s}`, w.stream, described, o.format, o.fields), &out)
 		require.EqualValues(t, n, out.RecordCount, name)
 		require.EqualValues(t, n, out.StoredRecordCount, name)

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/activities"
+	"sluice/activities/kinesis"
 	"sluice/internal/connect"
 	"sluice/tests/harness"
 	"sluice/workflows"
@@ -65,7 +66,7 @@ func TestCaseK01BatchTooBigForAPayload(t *testing.T) {
 			var out json.RawMessage
 			require.NoError(t, run.Get(t.Context(), &out))
 			require.Less(t, len(out), 1<<10, "the result has counts, not records")
-			var told activities.PutRecordsOutput
+			var told kinesis.PutRecordsOutput
 			require.NoError(t, json.Unmarshal(out, &told))
 			require.EqualValues(t, c.n, told.StoredRecordCount)
 		}

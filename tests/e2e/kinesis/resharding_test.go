@@ -9,17 +9,17 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/kinesis"
+	awskinesis "github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
 	"github.com/stretchr/testify/require"
 
-	"sluice/activities"
+	"sluice/activities/kinesis"
 	"sluice/tests/harness"
 )
 
 // openShards are the stream's open shards, in the order of their hash keys.
 func (w *world) openShards() (open []types.Shard) {
-	list, err := w.Kinesis.ListShards(w.t.Context(), &kinesis.ListShardsInput{StreamName: &w.stream})
+	list, err := w.Kinesis.ListShards(w.t.Context(), &awskinesis.ListShardsInput{StreamName: &w.stream})
 	require.NoError(w.t, err)
 	for _, shard := range list.Shards {
 		if shard.SequenceNumberRange.EndingSequenceNumber == nil {
@@ -34,13 +34,13 @@ func (w *world) split(shard types.Shard) {
 	from, _ := new(big.Int).SetString(*shard.HashKeyRange.StartingHashKey, 10)
 	to, _ := new(big.Int).SetString(*shard.HashKeyRange.EndingHashKey, 10)
 	middle := new(big.Int).Rsh(new(big.Int).Add(from, to), 1).String()
-	_, err := w.Kinesis.SplitShard(w.t.Context(), &kinesis.SplitShardInput{StreamName: &w.stream, ShardToSplit: shard.ShardId, NewStartingHashKey: &middle})
+	_, err := w.Kinesis.SplitShard(w.t.Context(), &awskinesis.SplitShardInput{StreamName: &w.stream, ShardToSplit: shard.ShardId, NewStartingHashKey: &middle})
 	require.NoError(w.t, err)
 	w.awaitShards(3)
 }
 
 func (w *world) merge(a, b types.Shard) {
-	_, err := w.Kinesis.MergeShards(w.t.Context(), &kinesis.MergeShardsInput{StreamName: &w.stream, ShardToMerge: a.ShardId, AdjacentShardToMerge: b.ShardId})
+	_, err := w.Kinesis.MergeShards(w.t.Context(), &awskinesis.MergeShardsInput{StreamName: &w.stream, ShardToMerge: a.ShardId, AdjacentShardToMerge: b.ShardId})
 	require.NoError(w.t, err)
 	w.awaitShards(2)
 }
@@ -80,7 +80,7 @@ func TestReshardingWhileAPutGoesOn(t *testing.T) {
 	// from ending before the shards have changed.
 	slow := w.Guard.Inject(t, harness.Fault{Service: harness.Kinesis, Operation: "PutRecords", Target: w.stream, From: 20, Latency: "500ms"})
 	type end struct {
-		out activities.PutRecordsOutput
+		out kinesis.PutRecordsOutput
 		err error
 	}
 	ended := make(chan end, 1)

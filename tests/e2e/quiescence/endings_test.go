@@ -16,6 +16,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/quiescence"
+	"sluice/internal/wire"
 	"sluice/tests/harness"
 	"sluice/workflows"
 )
@@ -63,22 +64,22 @@ func untilCancelled(ctx context.Context, ending string, known any) {
 	}
 }
 
-func (scripted) watch(ctx context.Context, in activities.WatchInput) (activities.WatchReport, error) {
+func (scripted) watch(ctx context.Context, in wire.WatchInput) (wire.WatchReport, error) {
 	if in.Rule.Repeats == 2 { // as it was tuned: tell with which state
-		return activities.WatchReport{State: in.State, Reason: quiescence.ReasonExpected, At: time.Now()}, nil
+		return wire.WatchReport{State: in.State, Reason: quiescence.ReasonExpected, At: time.Now()}, nil
 	}
 	ending := in.Source.DynamoDB.Table
 	untilCancelled(ctx, ending, lastState)
-	return activities.WatchReport{State: lastState, Reason: quiescence.ReasonQuiet, At: time.Now()}, endOf(ending, lastState)
+	return wire.WatchReport{State: lastState, Reason: quiescence.ReasonQuiet, At: time.Now()}, endOf(ending, lastState)
 }
 
-func (scripted) count(ctx context.Context, in activities.CountInput) (activities.CountReport, error) {
-	figures := activities.CountFigures{Messages: lastMessages}
+func (scripted) count(ctx context.Context, in wire.CountInput) (wire.CountReport, error) {
+	figures := wire.CountFigures{Messages: lastMessages}
 	if in.Drain {
-		return activities.CountReport{Figures: in.Figures, Drained: true}, nil
+		return wire.CountReport{Figures: in.Figures, Drained: true}, nil
 	}
 	untilCancelled(ctx, in.Table, figures)
-	return activities.CountReport{Figures: figures, Drained: true}, endOf(in.Table, figures)
+	return wire.CountReport{Figures: figures, Drained: true}, endOf(in.Table, figures)
 }
 
 func startScripted(t *testing.T, s *harness.Stack) {
@@ -89,8 +90,8 @@ func startScripted(t *testing.T, s *harness.Stack) {
 		Interceptors:                 []interceptor.WorkerInterceptor{workflows.Interceptor()},
 	})
 	workflows.Register(w)
-	w.RegisterActivityWithOptions(script.watch, activity.RegisterOptions{Name: activities.WatchQuiescence})
-	w.RegisterActivityWithOptions(script.count, activity.RegisterOptions{Name: activities.CountEvents})
+	w.RegisterActivityWithOptions(script.watch, activity.RegisterOptions{Name: wire.WatchQuiescence})
+	w.RegisterActivityWithOptions(script.count, activity.RegisterOptions{Name: wire.CountEvents})
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
 }

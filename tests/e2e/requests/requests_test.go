@@ -24,6 +24,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/activities/requests"
 	"sluice/internal/connect"
 	"sluice/tests/harness"
 	"sluice/tests/jobs/testjobs"
@@ -82,7 +83,8 @@ func (u *unfinished) Handle(_ context.Context, r slog.Record) error {
 }
 
 func (u *unfinished) WithAttrs([]slog.Attr) slog.Handler { return u }
-func (u *unfinished) WithGroup(string) slog.Handler      { return u }
+
+func (u *unfinished) WithGroup(string) slog.Handler { return u }
 
 func (u *unfinished) found() []string {
 	u.mu.Lock()
@@ -99,7 +101,7 @@ func (b *bench) startWorker() {
 		Interceptors:                 []interceptor.WorkerInterceptor{workflows.Interceptor()},
 	})
 	workflows.Register(b.worker)
-	activities.Register(b.worker, &activities.Children{Temporal: b.c})
+	activities.Register(b.worker, &requests.Children{Temporal: b.c})
 	b.jobs.Register(b.worker)
 	require.NoError(b.t, b.worker.Start())
 }

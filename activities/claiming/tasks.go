@@ -1,0 +1,94 @@
+package claiming
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+
+	"sluice/activities"
+	"sluice/activities/taskservice"
+	"sluice/internal/backoff"
+	"sluice/internal/taskclaim"
+	"sluice/internal/wire"
+)
+
+// Tasks is the activities of the workflow Task.
+type Tasks struct {
+	Temporal client.Client
+	Service  *taskservice.Client
+}
+
+func (t *Tasks) All() []activities.Named {
+	return []activities.Named{{Name: wire.TaskReclaim, Code: t.Reclaim}, {Name: wire.TaskResolve, Code: t.Resolve}, {Name: wire.TaskFinished, Code: t.Finished}}
+}
+
+// Reclaim renews the claim on a run. It fails with Conflict when the service has
+// decided otherwise (409, and every other definite refusal), which ends the
+// work; anything else is Unavailable and repeated. A repeat renews once more,
+// which does no harm.
+func (t *Tasks) Reclaim(ctx context.Context, ref wire.TaskRef) (taskclaim.Lease, error) {
+	ctx, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
+	defer stop()
+	answer := t.Service.Call(ctx, "POST", taskservice.RunURL(ref.Service, ref.TaskID, ref.RunID, "reclaim"), nil)
+	details := activities.ErrorDetails{Operation: wire.TaskReclaim, Target: wire.TaskID(ref.TaskID, ref.RunID), Code: answer.String()}
+	var body struct {
+		TakenUntil time.Time `json:"takenUntil"`
+	}
+	switch fate := taskclaim.FateOf(answer.Status); {
+	case fate == taskclaim.Drop:
+		return taskclaim.Lease{}, activities.Fail(activities.TypeConflict, activities.Failure{ErrorDetails: details, Message: "the claim is lost: " + answer.String()})
+	case fate == taskclaim.Keep:
+		if err := activities.Interrupted(ctx, wire.TaskReclaim, nil); err != nil {
+			return taskclaim.Lease{}, err
+		}
+		return taskclaim.Lease{}, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: details, Message: answer.String(), Delay: attemptDelay(ctx, 10*time.Second)})
+	case json.Unmarshal(answer.Body, &body) != nil || body.TakenUntil.IsZero():
+		return taskclaim.Lease{}, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: details, Message: "the answer cannot be read", Delay: attemptDelay(ctx, 10*time.Second)})
+	default:
+		return taskclaim.Local(body.TakenUntil, answer.Date, answer.Sent, answer.Received), nil
+	}
+}
+
+// Resolve reports how a run ended, until the service has answered. A run that
+// the service has resolved already (409) is done; so a repeat does no harm.
+func (t *Tasks) Resolve(ctx context.Context, in wire.ResolveInput) error {
+	ctx, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
+	defer stop()
+	answer := t.Service.Resolve(ctx, in.Service, in.TaskID, in.RunID, in.Outcome)
+	if taskclaim.Resolved(answer.Status) {
+		if answer.Status >= 300 {
+			activity.GetLogger(ctx).Info("outcome not taken: the run is resolved", "task", wire.TaskID(in.TaskID, in.RunID), "answer", answer.String())
+		}
+		return nil
+	}
+	if err := activities.Interrupted(ctx, wire.TaskResolve, nil); err != nil {
+		return err
+	}
+	return activities.Fail(activities.TypeUnavailable, activities.Failure{
+		ErrorDetails: activities.ErrorDetails{Operation: wire.TaskResolve, Target: wire.TaskID(in.TaskID, in.RunID), Code: answer.String()},
+		Message:      answer.String(), Delay: attemptDelay(ctx, failureCap),
+	})
+}
+
+// attemptDelay is the back-off before the next attempt, with jitter, which
+// Temporal's own policy lacks.
+func attemptDelay(ctx context.Context, longest time.Duration) time.Duration {
+	policy := backoff.Policy{Base: time.Second, Cap: longest}
+	n := int(activity.GetInfo(ctx).Attempt)
+	return policy.Ceiling(n)/2 + policy.Delay(n, rand.Float64())/2
+}
+
+// Finished tells a claimer that a task of its has ended. A claimer that is gone
+// needs no telling. It runs as a local activity: one history event of the Task,
+// and none that waits for the claimer.
+func (t *Tasks) Finished(ctx context.Context, in wire.FinishedInput) error {
+	err := t.Temporal.SignalWorkflow(ctx, in.Claimer.WorkflowID, "", wire.SignalTaskFinished, in.Task)
+	if activities.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,246 @@
+package claiming
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"sluice/activities"
+	"sluice/activities/azurequeue"
+	"sluice/internal/wire"
+)
+
+// How often the polling activity looks after what runs.
+const (
+	reconcileEvery = 10 * time.Second
+	reconcileAge   = 20 * time.Second // a task is looked at when it has not been for so long
+	unsureAge      = 15 * time.Second // a start that is not to be found by now did not happen
+	measureEvery   = 15 * time.Second
+)
+
+// watchState belongs to the main loop, except where one of its rounds runs: only
+// one round of each kind does at a time.
+type watchState struct {
+	reconciled time.Time
+	measured   time.Time
+	round      chan struct{} // closed when the round under way is over
+	measuring  chan struct{}
+	seen       map[string]time.Time // when a task was last seen running
+	suspects   map[string]string    // closed without our having heard of it, with its status
+	told       map[string]bool      // told to stop
+}
+
+func over(round chan struct{}) bool {
+	if round == nil {
+		return true
+	}
+	select {
+	case <-round:
+		return true
+	default:
+		return false
+	}
+}
+
+// watch starts what is due of the rounds beside the loop: tasks that ended
+// unheard, tasks to be told to stop, the queues' lengths.
+func (p *poller) watch(ctx context.Context, control wire.ClaimControl) {
+	w := &p.watching
+	now := time.Now()
+	if over(w.round) && p.slots(control).Running > 0 {
+		every := reconcileEvery
+		if control.State == wire.ClaimStopped || len(w.suspects) > 0 {
+			every = controlEvery
+		}
+		if now.Sub(w.reconciled) >= every {
+			w.reconciled = now
+			w.round = p.aside(func() { p.reconcile(ctx, now) })
+		}
+	}
+	if p.signed == nil && over(w.measuring) && now.Sub(w.measured) >= measureEvery {
+		w.measured = now
+		w.measuring = p.aside(func() { p.measureQueues(ctx) })
+	}
+	p.claimerGauges(float64(p.slots(control).Running), float64(control.Capacity))
+}
+
+// aside runs f beside the loop; the activity waits for it at its end.
+func (p *poller) aside(f func()) chan struct{} {
+	done := make(chan struct{})
+	p.removals.Add(1)
+	go func() {
+		defer p.removals.Done()
+		defer close(done)
+		f()
+	}()
+	return done
+}
+
+// reconcile looks at the tasks that run by our books. One that has closed is a
+// suspect, since its signal may be on its way; if the books still have it at the
+// next look it is lost. With a claimer that was stopped each is told so.
+func (p *poller) reconcile(ctx context.Context, now time.Time) {
+	control, err := p.ask(ctx, true)
+	if err != nil {
+		return
+	}
+	w := &p.watching
+	running := p.runningTasks(control)
+	seen, suspects := map[string]time.Time{}, map[string]string{}
+	var due []wire.OpenTask
+	for _, t := range running {
+		id := t.ID()
+		at, known := w.seen[id]
+		if !known {
+			at = t.StartedAt
+		}
+		seen[id] = at
+		status, suspect := w.suspects[id]
+		switch {
+		case suspect:
+			p.lose(t, status)
+		case !t.Sure, now.Sub(at) >= reconcileAge, control.State == wire.ClaimStopped && !w.told[id]:
+			due = append(due, t)
+		}
+	}
+	w.seen, w.suspects = seen, suspects
+	for len(due) > 0 && ctx.Err() == nil {
+		n := min(len(due), 16)
+		p.lookAt(ctx, control, due[:n], now)
+		due = due[n:]
+	}
+}
+
+// runningTasks are those that the workflow has and those that it does not know
+// of yet, without what has finished.
+func (p *poller) runningTasks(control wire.ClaimControl) []wire.OpenTask {
+	ended := map[string]bool{}
+	for _, id := range control.Early {
+		ended[id] = true
+	}
+	var running []wire.OpenTask
+	for _, t := range control.Tasks {
+		running = append(running, wire.OpenTask{StartedTask: t, Sure: true, Since: t.StartedAt})
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range p.tasks {
+		if !ended[t.ID()] {
+			running = append(running, t)
+		}
+	}
+	return running
+}
+
+// lookAt asks Temporal about some tasks.
+func (p *poller) lookAt(ctx context.Context, control wire.ClaimControl, tasks []wire.OpenTask, now time.Time) {
+	type finding struct {
+		task   wire.OpenTask
+		status string
+		told   bool
+		err    error
+	}
+	findings := make([]finding, len(tasks))
+	indexes := make([]int, len(tasks))
+	for i := range tasks {
+		indexes[i] = i
+	}
+	inParallel(indexes, func(i int) {
+		f := finding{task: tasks[i]}
+		described, err := p.describe(ctx, f.task.ID())
+		f.err = err
+		if err == nil {
+			f.status = statusName(described.RawResponse.GetWorkflowExecutionInfo().GetStatus())
+			if f.status == "" && control.State == wire.ClaimStopped {
+				f.told = p.Temporal.SignalWorkflow(ctx, f.task.ID(), "", wire.SignalTaskStop, map[string]string{"reason": "the claimer was stopped"}) == nil
+			}
+		}
+		findings[i] = f
+	})
+	w := &p.watching
+	for _, f := range findings {
+		id := f.task.ID()
+		switch {
+		case activities.IsNotFound(f.err) && !f.task.Sure:
+			if now.Sub(f.task.Since) > unsureAge {
+				p.forgetTask(id)
+			}
+		case activities.IsNotFound(f.err):
+			w.suspects[id] = "NotFound"
+		case f.err != nil:
+		case f.status != "":
+			p.makeSure(id)
+			w.suspects[id] = f.status
+		default:
+			p.makeSure(id)
+			w.seen[id] = now
+			if f.told {
+				if w.told == nil {
+					w.told = map[string]bool{}
+				}
+				w.told[id] = true
+			}
+		}
+	}
+}
+
+// statusName is the status of a closed workflow, "" for one that runs.
+func statusName(s enumspb.WorkflowExecutionStatus) string {
+	if s == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return ""
+	}
+	return strings.TrimPrefix(s.String(), "WORKFLOW_EXECUTION_STATUS_")
+}
+
+func (p *poller) makeSure(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t := p.task(id); t != nil {
+		t.Sure = true
+	}
+}
+
+// lose notes a task that ended without telling, once.
+func (p *poller) lose(t wire.OpenTask, status string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.news.lost {
+		if l.TaskID == t.TaskID && l.RunID == t.RunID {
+			return
+		}
+	}
+	p.news.lost = append(p.news.lost, wire.LostTask{TaskID: t.TaskID, RunID: t.RunID, Status: status})
+	if p.news.since.IsZero() {
+		p.news.since = time.Now()
+	}
+	p.log.Warn("a task ended without telling its claimer", "task", t.ID(), "status", status)
+}
+
+// measureQueues looks at the queues' lengths, for status and metrics only: no
+// decision rests on an estimate.
+func (p *poller) measureQueues(ctx context.Context) {
+	for _, ref := range p.in.Spec.Queues {
+		if p.Claimer.Queues == nil || ctx.Err() != nil {
+			return
+		}
+		m, err := p.storeQueue(ref.Name).Measure(ctx)
+		if err != nil {
+			continue // polling tells of the queue's errors
+		}
+		invisible := max(0, m.Approximate-m.Visible)
+		if m.Visible == azurequeue.MaxPeek {
+			invisible = 0 // more may be visible than a peek shows: the rest is not known to be invisible
+		}
+		p.mu.Lock()
+		v := p.view(ref.Name)
+		v.state.Visible, v.state.Invisible, v.state.Approximate = m.Visible, invisible, m.Approximate
+		p.mu.Unlock()
+		age := 0.0
+		if !m.Oldest.IsZero() {
+			age = max(0, time.Since(m.Oldest).Seconds())
+		}
+		p.queueGauges(ref.Name, float64(m.Visible), float64(m.Approximate), age)
+	}
+}

@@ -1,0 +1,158 @@
+package dynamodb
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/activities"
+	"sluice/internal/throughput"
+)
+
+// A failure is one request that did not succeed: what the service said, what
+// that means, and what it cost.
+type failure struct {
+	request throughput.Request
+	refusal *refusal
+	verdict throughput.Verdict
+	errType string
+	delay   time.Duration
+	repeat  bool // the same request may be sent again
+	outcome outcome
+	item    json.RawMessage
+	reasons json.RawMessage
+	ended   error // Temporal has ended the attempt, and nothing was sent
+}
+
+// faultBody is what error documents carry besides code and message.
+type faultBody struct {
+	Item                json.RawMessage
+	CancellationReasons json.RawMessage
+	ThrottlingReasons   []struct{ Resource string }
+}
+
+// failureOf decides what an error of send means for this request.
+func failureOf(r throughput.Request, err error) *failure {
+	f := &failure{request: r}
+	if !errors.As(err, &f.refusal) {
+		f.refusal = &refusal{message: err.Error()}
+	}
+	var body faultBody
+	if len(f.refusal.body) > 0 {
+		_ = json.Unmarshal(f.refusal.body, &body) //nolint:errcheck // what can't be read is absent
+	}
+	f.verdict = throughput.Classify(f.refusal.status, f.refusal.code)
+	if f.refusal.unsent {
+		f.verdict.Applied = false
+	}
+	throttled := 0
+	switch f.verdict.Kind {
+	case throughput.Throttle:
+		throttled = 1
+	case throughput.Cancelled:
+		f.reasons = body.CancellationReasons
+		f.verdict.Kind, throttled = throughput.Cancellation(reasonsOf(body, f.refusal.message))
+	}
+	f.item = body.Item
+	f.errType, f.repeat = meaning(r, f.verdict)
+	f.outcome = f.cost(throttled)
+	for _, reason := range body.ThrottlingReasons {
+		if _, index, ok := strings.Cut(reason.Resource, "/index/"); ok {
+			f.outcome.indexes = append(f.outcome.indexes, index)
+		}
+	}
+	return f
+}
+
+func reasonsOf(body faultBody, message string) (reasons []throughput.Reason) {
+	if json.Unmarshal(body.CancellationReasons, &reasons) != nil || len(reasons) == 0 {
+		return throughput.ReasonsIn(message)
+	}
+	return reasons
+}
+
+// meaning maps a verdict to our error type, and tells whether the request may be
+// sent again (contract §3): what was certainly not applied always, what may have
+// been applied only where sending it twice is as good as once.
+func meaning(r throughput.Request, v throughput.Verdict) (errType string, repeat bool) {
+	switch v.Kind {
+	case throughput.Throttle:
+		return activities.TypeThrottled, true
+	case throughput.Transient:
+		if v.Applied && !r.Repeatable && r.Token == "" {
+			return activities.TypeAmbiguous, false
+		}
+		return activities.TypeUnavailable, true
+	case throughput.Credentials:
+		return activities.TypeAccessDenied, true
+	case throughput.Condition:
+		return activities.TypeConditionFailed, false
+	case throughput.Conflict:
+		return activities.TypeConflict, false
+	case throughput.NotFound:
+		return activities.TypeNotFound, false
+	case throughput.Denied:
+		return activities.TypeAccessDenied, false
+	default:
+		return activities.TypeInvalidInput, false
+	}
+}
+
+// cost is what a failed request is charged: a refusal for want of capacity or a
+// false condition its estimate, since the service charges for the second and has
+// nothing left for the first; so what may have been done. What the service did
+// not look at costs nothing.
+func (f *failure) cost(throttled int) outcome {
+	switch {
+	case throttled > 0:
+		return outcome{throttled: throttled}
+	case f.verdict.Kind == throughput.Condition, f.verdict.Applied:
+		return outcome{}
+	default:
+		return outcome{unsent: true}
+	}
+}
+
+// error is the error with which an attempt ends over the failure. The checkpoint
+// goes along where another attempt is to follow, and only there.
+func (f *failure) error(a *attempt) error {
+	failure := f.describe()
+	if activities.Retryable(f.errType) {
+		failure.Checkpoint = a.checkpoint()
+		failure.Delay = f.delay
+		if failure.Delay == 0 {
+			failure.Delay = max(betweenAttempts.Ceiling(a.number)/2, time.Second)
+		}
+	} else if a.applied > 0 {
+		failure.Message += fmt.Sprintf("; the first %d requests of the batch are applied", a.applied)
+	}
+	return activities.Fail(f.errType, failure)
+}
+
+// invalid is the error for a document that is wrong before it is sent.
+func invalid(r throughput.Request, err error) error {
+	return activities.Fail(activities.TypeInvalidInput, activities.Failure{
+		ErrorDetails: activities.ErrorDetails{Operation: "DynamoDB." + r.Name, Target: r.Target()},
+		Message:      err.Error(),
+	})
+}
+
+func (f *failure) describe() activities.Failure {
+	message := f.refusal.Error()
+	if f.errType == activities.TypeAmbiguous && !f.refusal.unsent {
+		message = "no certain answer, and sent once only: " + message
+	}
+	return activities.Failure{
+		ErrorDetails: activities.ErrorDetails{
+			Code:      f.refusal.code,
+			RequestID: f.refusal.requestID,
+			Operation: "DynamoDB." + f.request.Name,
+			Target:    f.request.Target(),
+			Item:      f.item,
+			Reasons:   f.reasons,
+		},
+		Message: message,
+	}
+}

@@ -1,0 +1,62 @@
+package dynamodb
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"sluice/internal/throughput"
+)
+
+// figures are the metrics of an account, by table, index and direction.
+type figures struct {
+	length, age, rate, debt client.MetricsGauge
+	units, refused          client.MetricsCounter
+	told                    throughput.Milli // part of a unit not counted yet
+}
+
+func newFigures(handler client.MetricsHandler, r throughput.Resource) figures {
+	m := handler.WithTags(map[string]string{"table": r.Table, "index": r.Index, "direction": string(r.Direction)})
+	return figures{
+		length:  m.Gauge("sluice_dynamodb_queue_length"),
+		age:     m.Gauge("sluice_dynamodb_queue_age_seconds"),
+		rate:    m.Gauge("sluice_dynamodb_rate_units_per_second"),
+		debt:    m.Gauge("sluice_dynamodb_debt_units"),
+		units:   m.Counter("sluice_dynamodb_consumed_units"),
+		refused: m.Counter("sluice_dynamodb_throttled_calls"),
+	}
+}
+
+func (f *figures) throttled(calls int) { f.refused.Inc(int64(calls)) }
+
+// report sets the gauges: calls waiting and the age of the oldest, the share in
+// force (0 where there is no limit) and what is owed.
+func (f *figures) report(now time.Time, a *account) {
+	var oldest time.Time
+	for _, g := range a.line.groups {
+		if first := g.queue.Oldest(); !first.IsZero() && (oldest.IsZero() || first.Before(oldest)) {
+			oldest = first
+		}
+	}
+	age := 0.0
+	if !oldest.IsZero() {
+		age = now.Sub(oldest).Seconds()
+	}
+	rate, limited := a.budget.Rate()
+	if !limited {
+		rate = 0
+	}
+	f.length.Update(float64(a.line.waiting))
+	f.age.Update(age)
+	f.rate.Update(rate.Float())
+	f.debt.Update(max(-a.budget.Level(now), 0).Float())
+}
+
+// consumed counts units, whole ones, since counters hold integers.
+func (f *figures) consumed(units throughput.Milli) {
+	f.told += units
+	if whole := f.told / throughput.Unit; whole > 0 {
+		f.told -= whole * throughput.Unit
+		f.units.Inc(int64(whole))
+	}
+}

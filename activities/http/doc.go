@@ -1,0 +1,2 @@
+// Package http calls the origins that the worker's configuration allows.
+package http

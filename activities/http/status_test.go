@@ -1,0 +1,21 @@
+package http
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/activities"
+)
+
+// A trigger is repeated until it is accepted or refused; a redirect is neither.
+func TestTriggersAreRepeatedUntilAccepted(t *testing.T) {
+	require.Empty(t, acceptedOnly(200))
+	require.Empty(t, acceptedOnly(204))
+	for _, status := range []int{0, 302} {
+		require.Equal(t, activities.TypeUnavailable, acceptedOnly(status), "%d", status)
+	}
+	for _, status := range []int{400, 401, 403, 404, 408, 409, 410, 412, 413, 422, 425, 429, 500, 503} {
+		require.Equal(t, activities.StatusType(status), acceptedOnly(status), "%d", status)
+	}
+}

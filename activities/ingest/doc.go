@@ -1,0 +1,3 @@
+// Package ingest is what the main job needs beyond the activities of the single
+// systems: the manifest, the tasks and the comparison at the end.
+package ingest

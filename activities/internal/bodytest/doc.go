@@ -1,0 +1,2 @@
+// Package bodytest looks, for tests, at how a request's body is sent.
+package bodytest

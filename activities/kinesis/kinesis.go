@@ -1,0 +1,119 @@
+package kinesis
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	awskinesis "github.com/aws/aws-sdk-go-v2/service/kinesis"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"sluice/activities"
+	"sluice/activities/s3"
+	"sluice/internal/recordbatch"
+)
+
+// API is what the Kinesis activities call of the AWS client.
+type API interface {
+	PutRecords(context.Context, *awskinesis.PutRecordsInput, ...func(*awskinesis.Options)) (*awskinesis.PutRecordsOutput, error)
+	ListShards(context.Context, *awskinesis.ListShardsInput, ...func(*awskinesis.Options)) (*awskinesis.ListShardsOutput, error)
+}
+
+// Settings size the worker's producers, one a stream.
+type Settings struct {
+	Limits         recordbatch.Limits
+	FlushInterval  time.Duration // how long a record waits for company
+	BufferRecords  int           // records that wait or are in flight, of one stream
+	BufferBytes    int
+	MaxConnections int           // requests in flight, of one stream
+	RequestTimeout time.Duration // how long an answer is waited for
+	// Shard is the pace kept on each shard; zero values: none.
+	Shard recordbatch.Pace
+}
+
+// DefaultSettings are those that the worker has without configuration
+// (contract §4); the pace is what the service allows a shard.
+func DefaultSettings() Settings {
+	return Settings{
+		Limits:         recordbatch.Limits{Records: 500, RequestBytes: 5 << 20, RecordBytes: 1 << 20},
+		FlushInterval:  100 * time.Millisecond,
+		BufferRecords:  10000,
+		BufferBytes:    64 << 20,
+		MaxConnections: 8,
+		RequestTimeout: 6 * time.Second,
+		Shard:          recordbatch.Pace{Records: 1000, Bytes: 1 << 20},
+	}
+}
+
+// Activities puts records to streams: those of a call, and those of an S3 object.
+// All activities of a worker that write to a stream share one producer.
+type Activities struct {
+	API     API
+	Objects s3.ObjectReader
+	Letters DeadLetterWriter
+	// Marks record heartbeats of which it must be known that they arrived.
+	Marks    activities.HeartbeatRecorder
+	Settings Settings
+	Metrics  client.MetricsHandler
+	Logger   log.Logger
+
+	mu      sync.Mutex
+	streams map[streamName]*stream
+}
+
+// recorder records the heartbeats of one activity. Without a client, as in a
+// test's environment, they go the activity's usual way.
+func (k *Activities) recorder(ctx context.Context) func(context.Context, any) error {
+	if k.Marks == nil {
+		return func(_ context.Context, details any) error {
+			activity.RecordHeartbeat(ctx, details)
+			return nil
+		}
+	}
+	token := activity.GetInfo(ctx).TaskToken
+	return func(ctx context.Context, details any) error {
+		return k.Marks.RecordActivityHeartbeat(ctx, token, details)
+	}
+}
+
+// streamName names a stream as the caller did; either may be empty.
+type streamName struct{ name, arn string }
+
+// String is the stream's plain name.
+func (n streamName) String() string {
+	if n.name != "" {
+		return n.name
+	}
+	for i := len(n.arn) - 1; i >= 0; i-- {
+		if n.arn[i] == '/' {
+			return n.arn[i+1:]
+		}
+	}
+	return n.arn
+}
+
+func (k *Activities) All() []activities.Named {
+	return []activities.Named{
+		{Name: "Kinesis.PutRecords", Code: k.PutRecords},
+		{Name: "Kinesis.PutBatch", Code: k.PutBatch},
+		{Name: "Kinesis.PutObject", Code: k.PutObject},
+	}
+}
+
+// stream is the worker's producer for a stream, made when it is first needed.
+// It costs nothing while it is idle.
+func (k *Activities) stream(ctx context.Context, n streamName) (*stream, error) {
+	k.mu.Lock()
+	s := k.streams[n]
+	if s == nil {
+		if k.streams == nil {
+			k.streams = map[streamName]*stream{}
+		}
+		s = newStream(k, n)
+		k.streams[n] = s
+	}
+	k.mu.Unlock()
+	return s, s.prepare(ctx)
+}

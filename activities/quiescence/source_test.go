@@ -1,0 +1,227 @@
+package quiescence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/require"
+
+	"sluice/activities"
+	"sluice/activities/dynamodb"
+	"sluice/internal/document"
+	"sluice/internal/quiescence"
+	"sluice/internal/wire"
+)
+
+func TestItemPoll(t *testing.T) {
+	answer := func(text string) *itemPoll {
+		return &itemPoll{attribute: "num_records", key: json.RawMessage(`{"id":{"S":"b"}}`), items: dynamodb.NewGatheredReads(dynamodb.CallerFunc(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(text), nil
+		}))}
+	}
+	read := func(text string) quiescence.Reading {
+		r, err := answer(text).poll(t.Context(), func() {})
+		require.NoError(t, err, text)
+		return r
+	}
+	require.Equal(t, quiescence.Reading{}, read(`{}`), "no item is not started, never quiet")
+	one := read(`{"Item":{"id":{"S":"b"},"num_records":{"N":"3"},"tags":{"SS":["x","y"]}}}`)
+	require.EqualValues(t, 3, one.Count)
+	require.True(t, one.Present)
+	require.Equal(t, one, read(`{"Item":{"tags":{"SS":["y","x"]},"num_records":{"N":"3"},"id":{"S":"b"}}}`), "the order says nothing")
+	require.NotEqual(t, one.Version, read(`{"Item":{"id":{"S":"b"},"num_records":{"N":"3"},"tags":{"SS":["x"]}}}`).Version, "any change is a change")
+	require.Zero(t, read(`{"Item":{"id":{"S":"b"}}}`).Count)
+	require.EqualValues(t, 1e18, read(`{"Item":{"num_records":{"N":"1E18"}}}`).Count)
+	require.EqualValues(t, 2, read(`{"Item":{"num_records":{"N":"2.9"}}}`).Count)
+	_, err := answer(`{"Item":{"num_records":{"S":"3"}}}`).poll(t.Context(), func() {})
+	require.ErrorContains(t, err, `attribute "num_records" is no number`)
+}
+
+func TestItemPollReadsConsistently(t *testing.T) {
+	source := &wire.DynamoDBSource{Table: "t", Key: json.RawMessage(`{"id":{"S":"b"}}`), Attribute: "n"}
+	var sent string
+	q := &Activities{Items: dynamodb.NewGatheredReads(dynamodb.CallerFunc(func(_ context.Context, operation string, body json.RawMessage) (json.RawMessage, error) {
+		sent = operation + " " + string(body)
+		return json.RawMessage(`{}`), nil
+	}))}
+	p, err := q.source(t.Context(), wire.Source{DynamoDB: source}, quiescence.State{})
+	require.NoError(t, err)
+	_, err = p.poll(t.Context(), func() {})
+	require.NoError(t, err)
+	require.Equal(t, `GetItem {"ConsistentRead":true,"Key":{"id":{"S":"b"}},"TableName":"t"}`, sent)
+}
+
+// pages is a listing in pages of two; an entry "!" fails its page.
+type pages []string
+
+func (p pages) ListObjectsV2(_ context.Context, in *awss3.ListObjectsV2Input, _ ...func(*awss3.Options)) (*awss3.ListObjectsV2Output, error) {
+	from := 0
+	if in.ContinuationToken != nil {
+		_, err := fmt.Sscan(*in.ContinuationToken, &from)
+		if err != nil {
+			return nil, err
+		}
+	}
+	var out awss3.ListObjectsV2Output
+	for _, entry := range p[from:min(from+2, len(p))] {
+		if entry == "!" {
+			return nil, errors.New("connection reset")
+		}
+		key, tag, _ := strings.Cut(entry, "=")
+		out.Contents = append(out.Contents, s3types.Object{Key: &key, ETag: &tag, Size: aws.Int64(int64(len(tag)))})
+	}
+	if from+2 < len(p) {
+		out.IsTruncated, out.NextContinuationToken = aws.Bool(true), aws.String(fmt.Sprint(from+2))
+	}
+	return &out, nil
+}
+
+func list(t *testing.T, l *listing, entries ...string) (quiescence.Reading, error) {
+	t.Helper()
+	l.lister = pages(entries)
+	return l.poll(t.Context(), func() {})
+}
+
+func TestListing(t *testing.T) {
+	l := &listing{source: wire.S3Source{Bucket: "b", IgnoreEmpty: true, OnDelete: wire.OnDeleteReset}}
+	abc, err := list(t, l, "a=1", "b=1", "c=1")
+	require.NoError(t, err)
+	require.EqualValues(t, 3, abc.Count)
+	swapped, err := list(t, l, "c=1", "a=1", "b=1")
+	require.NoError(t, err)
+	require.Equal(t, abc, swapped)
+	for _, other := range [][]string{{"a=1", "b=1", "d=1"}, {"a=1", "b=1", "c=2"}, {"a=1", "b=1"}, {"a=1", "b=1", "c=11"}} {
+		r, err := list(t, l, other...)
+		require.NoError(t, err)
+		require.NotEqual(t, abc.Version, r.Version, other)
+	}
+	_, err = list(t, l, "a=1", "b=1", "c=1", "!")
+	require.Error(t, err, "a listing that breaks off is no reading")
+}
+
+func TestCaseQ16ListingIgnoresEmptyObjects(t *testing.T) {
+	l := &listing{source: wire.S3Source{Bucket: "b", IgnoreEmpty: true, OnDelete: wire.OnDeleteReset}}
+	r, err := list(t, l, "a=", "dir/=")
+	require.NoError(t, err)
+	require.Zero(t, r.Count)
+	require.False(t, r.Present)
+	r, err = list(t, l, "a=full", "dir/=")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, r.Count)
+	l.source.IgnoreEmpty = false
+	r, err = list(t, l, "a=", "dir/=")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, r.Count)
+}
+
+func TestCaseQ09DeletionsByOption(t *testing.T) {
+	steps := [][]string{{"a=1", "b=1"}, {"a=1"}, {"a=1", "c=1"}, {"c=1"}, {"c=2"}}
+	for option, changed := range map[string][]bool{
+		wire.OnDeleteReset:  {true, true, true, true},
+		wire.OnDeleteIgnore: {false, true, false, true},
+	} {
+		l := &listing{source: wire.S3Source{Bucket: "b", OnDelete: option}}
+		var state quiescence.State
+		version := ""
+		for i, step := range steps {
+			r, err := list(t, l, step...)
+			require.NoError(t, err)
+			if i > 0 {
+				require.Equalf(t, changed[i-1], r.Version != version, "%s, step %d", option, i)
+			}
+			version = r.Version
+			state.Observe(ruleOf(time.Second, 3), r, time.Now(), time.Now())
+			// Another worker goes on: an unchanged listing is unchanged to it too.
+			next := &listing{source: l.source, deletions: deletions{carried: state}}
+			again, err := list(t, next, step...)
+			require.NoError(t, err)
+			require.Equal(t, r.Version, again.Version, option)
+		}
+	}
+	l := &listing{source: wire.S3Source{Bucket: "b", OnDelete: wire.OnDeleteFail}}
+	_, err := list(t, l, "a=1", "b=1")
+	require.NoError(t, err)
+	_, err = list(t, l, "a=2", "b=1", "c=1")
+	require.NoError(t, err, "neither new nor overwritten is gone")
+	_, err = list(t, l, "a=2", "c=1", "d=1")
+	var end endWatch
+	require.ErrorAs(t, err, &end)
+	require.Equal(t, activities.TypeConflict, activities.TypeOf(end.error))
+}
+
+func TestListingOf100000ObjectsIsSmall(t *testing.T) {
+	var entries []string
+	for i := range 100_000 {
+		entries = append(entries, fmt.Sprintf("%s/%06d=%d", strings.Repeat("k", 73), i, i))
+	}
+	l := &listing{source: wire.S3Source{Bucket: "b", OnDelete: wire.OnDeleteReset}}
+	r, err := list(t, l, entries...)
+	require.NoError(t, err)
+	require.EqualValues(t, 100_000, r.Count)
+	require.Less(t, len(r.Version)+len(r.Cursor), 200)
+}
+
+type meter map[string]string
+
+func (m meter) GetQueueAttributes(context.Context, *awssqs.GetQueueAttributesInput, ...func(*awssqs.Options)) (*awssqs.GetQueueAttributesOutput, error) {
+	return &awssqs.GetQueueAttributesOutput{Attributes: m}, nil
+}
+
+func TestQueuePollCountsAllMessages(t *testing.T) {
+	p := &queuePoll{url: "http://q/0/events", meter: meter{
+		"ApproximateNumberOfMessages": "1", "ApproximateNumberOfMessagesNotVisible": "2", "ApproximateNumberOfMessagesDelayed": "4"}}
+	r, err := p.poll(t.Context(), func() {})
+	require.NoError(t, err)
+	require.Equal(t, quiescence.Reading{Version: "7", Count: 7, Present: true, Gauge: true}, r)
+}
+
+func TestActivityAnswers(t *testing.T) {
+	for raw, want := range map[string]quiescence.Reading{
+		`{"version":"v1","count":3}`:         {Version: `"v1"`, Count: 3, Present: true},
+		`{"version":7,"count":0,"more":[1]}`: {Version: "7"},
+	} {
+		r, err := readingOf("poll", json.RawMessage(raw))
+		require.NoError(t, err)
+		require.Equal(t, want, r)
+	}
+	for _, raw := range []string{`null`, `{}`, `{"count":1}`, `"v"`, `{"version":"v","count":"3"}`} {
+		_, err := readingOf("poll", json.RawMessage(raw))
+		require.ErrorContains(t, err, "poll: answered something else", raw)
+	}
+}
+
+func TestSourceCheck(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{}`: "source: exactly one of",
+		`{"source":{"signal":{},"sqs":{"queueUrl":"u"}}}`:                "source: exactly one of dynamodb, s3, sqs, activity, signal, not 2",
+		`{"source":{"s3":{"bucket":"b","onDelete":"maybe"}}}`:            `source.s3.onDelete: "maybe" is none of`,
+		`{"source":{"s3":{}}}`:                                           "source.s3.bucket: required",
+		`{"source":{"dynamodb":{"table":"t","key":7}}}`:                  "source.dynamodb.key: not a key",
+		`{"source":{"dynamodb":{"table":"t"}}}`:                          "source.dynamodb.key: required",
+		`{"source":{"ftp":{}}}`:                                          "source.ftp: unknown field",
+		`{"source":{"activity":{"name":""}}}`:                            "source.activity.name: empty",
+		`{"source":{"dynamodb":{"table":"t","key":{"id":{"S":"x"}}}}}`:   "",
+		`{"source":{"activity":{"name":"a","input":{"any":["thing"]}}}}`: "",
+		`{"source":{"signal":{}}}`:                                       "",
+	} {
+		var in struct {
+			Source wire.Source `json:"source"`
+		}
+		faults := document.Decode([]byte(raw), &in)
+		in.Source.Check(&faults, "source")
+		if want == "" {
+			require.NoError(t, faults.Err(), raw)
+			continue
+		}
+		require.ErrorContains(t, faults.Err(), want, raw)
+	}
+}

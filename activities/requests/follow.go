@@ -1,0 +1,88 @@
+package requests
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"sluice/activities"
+	"sluice/internal/duration"
+	"sluice/internal/wire"
+)
+
+// Children looks after the workflows that a request started in an earlier run,
+// whose ends Temporal no longer tells it.
+type Children struct {
+	Temporal client.Client
+}
+
+func (c *Children) All() []activities.Named {
+	return []activities.Named{{Name: wire.FollowWorkflow, Code: c.Follow}, {Name: wire.RequestRunningTime, Code: c.RunningTime}}
+}
+
+// Follow waits for a workflow to end, through its continue-as-new, and returns
+// how it did. It changes nothing, so it may be repeated and started anew.
+func (c *Children) Follow(ctx context.Context, in wire.FollowInput) (*wire.Followed, error) {
+	alive, done := activities.KeepAlive(ctx, activities.WaitingHeartbeat, nil)
+	defer done()
+	var output json.RawMessage
+	err := c.Temporal.GetWorkflow(alive, in.WorkflowID, "").Get(alive, &output)
+	if interrupted := activities.Interrupted(alive, wire.FollowWorkflow, nil); interrupted != nil {
+		return nil, interrupted
+	}
+	var ended *temporal.WorkflowExecutionError
+	var notFound *serviceerror.NotFound
+	switch {
+	case err == nil:
+		return &wire.Followed{Status: wire.FollowedCompleted, Output: output}, nil
+	case errors.As(err, &ended):
+		return followed(ended), nil
+	case errors.As(err, &notFound):
+		return &wire.Followed{Status: wire.FollowedFailed, Type: activities.TypeNotFound, Message: "no workflow " + in.WorkflowID, NonRetryable: true}, nil
+	default:
+		return nil, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: wire.FollowWorkflow, Target: in.WorkflowID}, Message: err.Error()})
+	}
+}
+
+func followed(ended *temporal.WorkflowExecutionError) *wire.Followed {
+	var canceled *temporal.CanceledError
+	var application *temporal.ApplicationError
+	switch {
+	case errors.As(ended, &canceled):
+		return &wire.Followed{Status: wire.FollowedCanceled}
+	case errors.As(ended, &application):
+		return &wire.Followed{Status: wire.FollowedFailed, Type: application.Type(), Message: application.Message(),
+			NonRetryable: application.NonRetryable(), Delay: duration.Duration(application.NextRetryDelay())}
+	default:
+		return &wire.Followed{Status: wire.FollowedFailed, Message: errors.Unwrap(ended).Error()}
+	}
+}
+
+// RunningTime asks a request how long it has run so far.
+func (c *Children) RunningTime(ctx context.Context, in wire.FollowInput) (*wire.RunningTime, error) {
+	alive, done := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
+	defer done()
+	var status struct {
+		AsOf         time.Time         `json:"asOf"`
+		CreatedAt    time.Time         `json:"createdAt"`
+		SuspendedFor duration.Duration `json:"suspendedFor"`
+		SuspendedAt  *time.Time        `json:"suspendedAt"`
+	}
+	answer, err := c.Temporal.QueryWorkflow(alive, in.WorkflowID, "", "status", json.RawMessage(`{"limit":0}`))
+	if err == nil {
+		err = answer.Get(&status)
+	}
+	if err != nil {
+		return nil, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: wire.RequestRunningTime, Target: in.WorkflowID}, Message: err.Error()})
+	}
+	ran := status.AsOf.Sub(status.CreatedAt) - status.SuspendedFor.Std()
+	if status.SuspendedAt == nil {
+		ran += time.Since(status.AsOf) // a query's clock stands at its last workflow task
+	}
+	return &wire.RunningTime{Ran: duration.Duration(max(ran, 0)), Suspended: status.SuspendedAt != nil}, nil
+}

@@ -1,0 +1,203 @@
+package requests
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+
+	"sluice/activities"
+	"sluice/internal/wire"
+)
+
+// Activities finds suspended requests and resumes them, as any client could.
+type Activities struct {
+	Temporal client.Client
+}
+
+func (r *Activities) All() []activities.Named {
+	return []activities.Named{{Name: wire.ListSuspended, Code: r.ListSuspended}, {Name: wire.ResumeRequest, Code: r.Resume}}
+}
+
+// ListSuspended lists the suspended requests that are not jobs of others, in
+// random order, so that two who resume meet seldom. It changes nothing.
+func (r *Activities) ListSuspended(ctx context.Context, in wire.ListSuspendedInput) (*wire.Suspended, error) {
+	alive, done := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
+	defer done()
+	query := `WorkflowType = "Request" AND ExecutionStatus = "Running" AND SluiceState = "SUSPENDED"`
+	if in.Filter != "" {
+		query += " AND (" + in.Filter + ")"
+	}
+	found := &wire.Suspended{IDs: []string{}}
+	for next := []byte(nil); ; {
+		page, err := r.Temporal.ListWorkflow(alive, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: next, PageSize: 1000})
+		if err != nil {
+			return nil, temporalFailure(wire.ListSuspended, query, err)
+		}
+		for _, e := range page.GetExecutions() {
+			if !IsJobOfRequest(e) {
+				found.IDs = append(found.IDs, e.GetExecution().GetWorkflowId())
+			}
+		}
+		if next = page.GetNextPageToken(); len(next) == 0 {
+			break
+		}
+	}
+	rand.Shuffle(len(found.IDs), func(a, b int) { found.IDs[a], found.IDs[b] = found.IDs[b], found.IDs[a] })
+	if in.Limit > 0 && len(found.IDs) > in.Limit {
+		found.IDs = found.IDs[:in.Limit]
+	}
+	return found, nil
+}
+
+// IsJobOfRequest reports that a request is a job of another one, which suspends
+// and resumes it: its ID is "<parent>/<job>/<try>".
+func IsJobOfRequest(e *workflow.WorkflowExecutionInfo) bool {
+	rest, isChild := strings.CutPrefix(e.GetExecution().GetWorkflowId(), e.GetParentExecution().GetWorkflowId()+"/")
+	return e.GetParentExecution() != nil && isChild && strings.Count(rest, "/") == 1
+}
+
+// resumeTimeout bounds what one request may take: a bad one must not keep the
+// others waiting.
+const resumeTimeout = 30 * time.Second
+
+// Resume claims a request, sees that somebody can run its jobs, resumes it, and
+// gives the claim back when it can't. A repeat extends the claim that an earlier
+// attempt took: its token is the checkpoint. A worker that dies in between
+// leaves a claim that its lease ends.
+func (r *Activities) Resume(ctx context.Context, in wire.ResumeInput) (*wire.Resumed, error) {
+	var token int64
+	if _, err := activities.Checkpoint(ctx, &token); err != nil {
+		return nil, activities.Invalid(wire.ResumeRequest, err)
+	}
+	var held atomic.Int64
+	held.Store(token)
+	alive, done := activities.KeepAlive(ctx, activities.WorkingHeartbeat, func() any { return held.Load() })
+	defer done()
+	bounded, cancel := context.WithTimeout(alive, resumeTimeout)
+	defer cancel()
+	if described, err := r.Temporal.DescribeWorkflow(bounded, in.ID, ""); err != nil {
+		return &wire.Resumed{Error: oneLine(err)}, nil
+	} else if err := r.polled(bounded, described.RawResponse.GetWorkflowExecutionInfo().GetTaskQueue()); err != nil {
+		return &wire.Resumed{Error: oneLine(err)}, nil // nobody would even answer the claim
+	}
+	var claim struct {
+		Claimed bool   `json:"claimed"`
+		Holder  string `json:"holder"`
+		Token   int64  `json:"token"`
+	}
+	err := r.update(bounded, in.ID, "claim", map[string]any{"holder": in.Holder, "lease": in.Lease, "token": token}, &claim)
+	switch {
+	case activities.TypeOf(err) == activities.TypeConflict, activities.TypeOf(err) == activities.TypeExpired:
+		return &wire.Resumed{Skipped: true}, nil // resumed or ended meanwhile
+	case err != nil:
+		return &wire.Resumed{Error: oneLine(err)}, nil
+	case !claim.Claimed:
+		return &wire.Resumed{Skipped: true, Holder: claim.Holder}, nil
+	}
+	held.Store(claim.Token)
+	activity.RecordHeartbeat(ctx, claim.Token)
+	if err := r.resumeClaimed(bounded, in, claim.Token); err != nil {
+		r.unclaim(ctx, in, claim.Token)
+		return &wire.Resumed{Error: oneLine(err)}, nil
+	}
+	return &wire.Resumed{Resumed: true}, nil
+}
+
+func (r *Activities) resumeClaimed(ctx context.Context, in wire.ResumeInput, token int64) error {
+	queues, err := r.unfinishedQueues(ctx, in.ID)
+	if err != nil {
+		return err
+	}
+	for _, queue := range queues {
+		if err := r.polled(ctx, queue); err != nil {
+			return err
+		}
+	}
+	return r.update(ctx, in.ID, "resume", map[string]any{"holder": in.Holder, "token": token}, nil)
+}
+
+// unclaim gives the claim back, also when time is up for all else.
+func (r *Activities) unclaim(ctx context.Context, in wire.ResumeInput, token int64) {
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := r.update(late, in.ID, "unclaim", map[string]any{"holder": in.Holder, "token": token}, nil); err != nil {
+		activity.GetLogger(ctx).Warn("claim is left to its lease", "request", in.ID, "error", err)
+	}
+}
+
+// unfinishedQueues are the task queues of the jobs that are not COMPLETE.
+func (r *Activities) unfinishedQueues(ctx context.Context, id string) ([]string, error) {
+	const pageSize = 1000
+	var queues []string
+	seen := map[string]bool{}
+	for offset := 0; ; offset += pageSize {
+		var page struct {
+			TotalJobs int `json:"totalJobs"`
+			Jobs      []struct {
+				TaskQueue string `json:"taskQueue"`
+				State     string `json:"state"`
+			} `json:"jobs"`
+		}
+		answer, err := r.Temporal.QueryWorkflow(ctx, id, "", "status", map[string]int{"offset": offset, "limit": pageSize})
+		if err == nil {
+			err = answer.Get(&page)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range page.Jobs {
+			if j.State != "COMPLETE" && !seen[j.TaskQueue] {
+				seen[j.TaskQueue] = true
+				queues = append(queues, j.TaskQueue)
+			}
+		}
+		if offset+pageSize >= page.TotalJobs {
+			return queues, nil
+		}
+	}
+}
+
+func (r *Activities) polled(ctx context.Context, queue string) error {
+	polled, err := Polled(ctx, r.Temporal, queue)
+	if err == nil && !polled {
+		err = fmt.Errorf("no worker polls queue %s", queue)
+	}
+	return err
+}
+
+func (r *Activities) update(ctx context.Context, id, name string, input, answer any) error {
+	handle, err := r.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: id, UpdateName: name, Args: []any{input}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if answer == nil {
+		answer = &raw
+	}
+	return handle.Get(ctx, answer)
+}
+
+// temporalFailure classifies an error of the Temporal server.
+func temporalFailure(operation, target string, err error) error {
+	errType := activities.TypeUnavailable
+	var invalid *serviceerror.InvalidArgument
+	if errors.As(err, &invalid) {
+		errType = activities.TypeInvalidInput
+	}
+	return activities.Fail(errType, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: operation, Target: target}, Message: oneLine(err)})
+}
+
+func oneLine(err error) string { return activities.Redact(err.Error()) }

@@ -1,0 +1,3 @@
+// Package s3 describes, lists and reads objects, from an offset and through
+// broken connections.
+package s3

@@ -1,0 +1,2 @@
+// Package sqs sends messages to SQS queues.
+package sqs

@@ -1,0 +1,2 @@
+// Package taskservice asks the service that decides who works on which task.
+package taskservice

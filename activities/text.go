@@ -1,0 +1,24 @@
+package activities
+
+import "encoding/json"
+
+// Shorten keeps the message of an error short enough for a heartbeat.
+func Shorten(message string) string {
+	const longest = 300
+	if len(message) <= longest {
+		return message
+	}
+	return message[:longest] + "…"
+}
+
+func Body(raw json.RawMessage) (body []byte, contentType string) {
+	var text string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return nil, ""
+	case json.Unmarshal(raw, &text) == nil:
+		return []byte(text), "text/plain; charset=utf-8"
+	default:
+		return raw, "application/json"
+	}
+}

@@ -1,0 +1,73 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"sluice/internal/duration"
+)
+
+// Names of the activities that look after the workflows that a Request started.
+const (
+	FollowWorkflow     = "Request.Follow"
+	RequestRunningTime = "Request.RunningTime"
+)
+
+// FollowInput names a workflow.
+type FollowInput struct {
+	WorkflowID string `json:"workflowId"`
+}
+
+// How a followed workflow ended.
+const (
+	FollowedCompleted = "completed"
+	FollowedCanceled  = "canceled"
+	FollowedFailed    = "failed" // in any other way
+)
+
+// Followed is the end of a workflow.
+type Followed struct {
+	Status       string            `json:"status"`
+	Output       json.RawMessage   `json:"output,omitempty"`
+	Type         string            `json:"type,omitempty"`
+	Message      string            `json:"message,omitempty"`
+	NonRetryable bool              `json:"nonRetryable,omitempty"`
+	Delay        duration.Duration `json:"delay,omitzero"`
+}
+
+// RunningTime is how long a request has run.
+type RunningTime struct {
+	Ran       duration.Duration `json:"ran"` // since its first run began, time in SUSPENDED left out
+	Suspended bool              `json:"suspended"`
+}
+
+// Names of the activities with which ResumeSuspended works.
+const (
+	ListSuspended = "Requests.ListSuspended"
+	ResumeRequest = "Requests.Resume"
+)
+
+// ListSuspendedInput narrows the list.
+type ListSuspendedInput struct {
+	Filter string `json:"filter"` // an extra clause of the visibility query
+	Limit  int    `json:"limit"`
+}
+
+// Suspended are the workflow IDs of suspended requests.
+type Suspended struct {
+	IDs []string `json:"ids"`
+}
+
+// ResumeInput names the request to resume and who does.
+type ResumeInput struct {
+	ID     string            `json:"id"`
+	Holder string            `json:"holder"`
+	Lease  duration.Duration `json:"lease"`
+}
+
+// Resumed is what became of one request.
+type Resumed struct {
+	Resumed bool   `json:"resumed,omitempty"`
+	Skipped bool   `json:"skipped,omitempty"` // claimed by Holder, or not suspended any more
+	Holder  string `json:"holder,omitempty"`
+	Error   string `json:"error,omitempty"`
+}

@@ -1,0 +1,19 @@
+package wire
+
+import "sluice/internal/throughput"
+
+// DescribeCapacity is the activity by which the owner of a budget asks what is
+// provisioned.
+const DescribeCapacity = "DynamoDB.DescribeCapacity"
+
+// ProvisionedInput names a budget, such as "dynamodb/eu-west-1/orders/read".
+type ProvisionedInput struct {
+	Resource string `json:"resource"`
+}
+
+// ProvisionedOutput is what is provisioned for it, in units a second; 0 where
+// there is no ceiling: on-demand tables, local indexes (they live on their table)
+// and tables that are not there, whose calls the service itself refuses.
+type ProvisionedOutput struct {
+	UnitsPerSecond throughput.Milli `json:"unitsPerSecond"`
+}

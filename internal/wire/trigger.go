@@ -1,0 +1,40 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+)
+
+// TriggerInput is the input of HTTP.Trigger.
+type TriggerInput struct {
+	URL            string          `json:"url"`
+	Method         string          `json:"method"`
+	Auth           string          `json:"auth"`
+	Body           json.RawMessage `json:"body"`
+	IdempotencyKey string          `json:"idempotencyKey"`
+}
+
+// CheckAuth tells what is wrong with the name of credentials; "" names none.
+func CheckAuth(name string) error {
+	if name != "" && !authName.MatchString(name) {
+		return errors.New(`not the name of credentials: "deploy" stands for the worker's SLUICE_HTTP_AUTH_DEPLOY`)
+	}
+	return nil
+}
+
+// authName is what can end the name of an environment variable.
+var authName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
+
+const HTTPTrigger = "HTTP.Trigger"
+
+// TellInput is an update to send.
+type TellInput struct {
+	WorkflowID string          `json:"workflowId"`
+	Update     string          `json:"update"`
+	Input      json.RawMessage `json:"input"`
+}
+
+// TemporalTell is the activity that sends an update to a workflow, which
+// workflows can't do themselves.
+const TemporalTell = "Temporal.Tell"
