@@ -10,6 +10,7 @@ import (
 	"sluice/internal/duration"
 	"sluice/internal/wire"
 	"sluice/workflows"
+	"sluice/workflows/claimtasks"
 )
 
 // claimCmd is the group of task claiming.
@@ -85,7 +86,7 @@ func (r claimRunCmd) name(input json.RawMessage) (string, error) {
 
 // claimProgress tells the finished of the claimed tasks.
 func claimProgress(raw json.RawMessage) (int64, int64, string) {
-	var status workflows.ClaimTasksStatus
+	var status claimtasks.Status
 	if json.Unmarshal(raw, &status) != nil {
 		return 0, 0, "starting"
 	}
@@ -142,7 +143,7 @@ func (s claimStatusCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var status workflows.ClaimTasksStatus
+	var status claimtasks.Status
 	if err := json.Unmarshal(raw, &status); err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (s claimStatusCmd) Run(a *app) error {
 	return a.exitByState(s.id())
 }
 
-func (a *app) liveClaims(id string, status workflows.ClaimTasksStatus) workflows.ClaimTasksStatus {
+func (a *app) liveClaims(id string, status claimtasks.Status) claimtasks.Status {
 	var control wire.ClaimControl
 	answer, err := a.connected.QueryWorkflow(a.ctx, id, "", wire.QueryClaimControl, wire.ClaimControlQuery{Tasks: true})
 	if err != nil || answer.Get(&control) != nil {

@@ -7,6 +7,7 @@ import (
 
 	"sluice/internal/wire"
 	"sluice/workflows"
+	"sluice/workflows/countobjects"
 )
 
 // countCmd is the group of the monitors that count objects.
@@ -90,8 +91,8 @@ func (s countStatusCmd) Run(a *app) error {
 }
 
 // liveCount puts what the counting activity last heartbeat over a status.
-func (a *app) liveCount(id string, raw json.RawMessage) (workflows.CountStatus, error) {
-	var status workflows.CountStatus
+func (a *app) liveCount(id string, raw json.RawMessage) (countobjects.Status, error) {
+	var status countobjects.Status
 	if err := json.Unmarshal(raw, &status); err != nil {
 		return status, err
 	}

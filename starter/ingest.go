@@ -8,6 +8,7 @@ import (
 
 	"sluice/internal/wire"
 	"sluice/workflows"
+	"sluice/workflows/ingest"
 )
 
 // ingestCmd is the group of the main job.
@@ -64,7 +65,7 @@ func (r ingestRunCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var result workflows.IngestResult
+	var result ingest.Result
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return err
 	}
@@ -95,11 +96,11 @@ func (s ingestStatusCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var status workflows.IngestStatus
+	var status ingest.Status
 	if err := json.Unmarshal(raw, &status); err != nil {
 		return err
 	}
-	if status.Phase == workflows.IngestStreaming {
+	if status.Phase == ingest.Streaming {
 		if tasks, ok := a.ingestTasks(s.ID); ok {
 			status.Tasks = tasks.Ended
 		}
@@ -117,11 +118,11 @@ func (s ingestStatusCmd) Run(a *app) error {
 // is in the heartbeat of the activity that waits for them.
 func (a *app) ingestProgress(id string) progressOf {
 	return func(raw json.RawMessage) (int64, int64, string) {
-		var status workflows.IngestStatus
+		var status ingest.Status
 		if json.Unmarshal(raw, &status) != nil {
 			return 0, 0, "starting"
 		}
-		if status.Phase == workflows.IngestStreaming {
+		if status.Phase == ingest.Streaming {
 			if tasks, ok := a.ingestTasks(id); ok {
 				status.Tasks = tasks.Ended
 			}

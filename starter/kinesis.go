@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"sluice/activities/kinesis"
-	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // kinesisCmd runs one Kinesis activity as a request of one job.
@@ -33,7 +33,7 @@ const putObject = "Kinesis.PutObject"
 // known.
 func (a *app) objectProgress(raw json.RawMessage) (done, total int64, words string) {
 	done, total, words = requestProgress(raw)
-	var status workflows.RequestStatus
+	var status request.Status
 	var beat struct {
 		Offset, Size int64
 		Coding       string

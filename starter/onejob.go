@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"sluice/workflows"
+	requestworkflow "sluice/workflows/request"
 )
 
 // oneJobFlags are shared by the commands that run one activity as a request of
@@ -57,7 +57,7 @@ func (a *app) printOneJob(f oneJobFlags, request json.RawMessage, progress progr
 	if err != nil {
 		return oneJobError(err)
 	}
-	var result workflows.RequestResult
+	var result requestworkflow.Result
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"sluice/activities"
 	"sluice/workflows"
+	"sluice/workflows/producer"
 )
 
 // producerCmd is the group of durable buffers.
@@ -93,10 +94,10 @@ func (p producerAddCmd) Run(a *app) error {
 	// What is wrong is told of all, before the first part is accepted.
 	if whole, err := addDocument(records); err != nil {
 		return err
-	} else if err := workflows.CheckAdd(whole); err != nil {
+	} else if err := producer.CheckAdd(whole); err != nil {
 		return err
 	}
-	total := workflows.AddAnswer{}
+	total := producer.AddAnswer{}
 	until := time.Now().Add(p.GiveUp)
 	for first := true; first || len(records) > 0; first = false {
 		n, bytes := 0, 0
@@ -158,7 +159,7 @@ func addDocument(records []json.RawMessage) (json.RawMessage, error) {
 
 // addPatiently asks again while the buffer is full, after the delay that it
 // names.
-func (a *app) addPatiently(id string, records []json.RawMessage, until time.Time) (answer workflows.AddAnswer, err error) {
+func (a *app) addPatiently(id string, records []json.RawMessage, until time.Time) (answer producer.AddAnswer, err error) {
 	input, err := addDocument(records)
 	if err != nil {
 		return answer, err
@@ -199,7 +200,7 @@ func (p producerFlushCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var answer workflows.FlushAnswer
+	var answer producer.FlushAnswer
 	if err := errors.Join(json.Unmarshal(raw, &answer), a.result(raw)); err != nil {
 		return err
 	}

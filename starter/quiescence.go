@@ -10,6 +10,7 @@ import (
 	"sluice/internal/quiescence"
 	"sluice/internal/wire"
 	"sluice/workflows"
+	quiescenceworkflow "sluice/workflows/quiescence"
 )
 
 // quiescenceCmd is the group of watches.
@@ -125,7 +126,7 @@ func (r quiescenceRunCmd) Run(a *app) error {
 	if err := a.result(raw); err != nil {
 		return err
 	}
-	var result workflows.QuiescenceResult
+	var result quiescenceworkflow.Result
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func targetOf(input json.RawMessage) string {
 }
 
 // judge is nil for an end that was waited for, with all that was to follow it.
-func judge(result *workflows.QuiescenceResult) error {
+func judge(result *quiescenceworkflow.Result) error {
 	switch result.Reason {
 	case quiescence.ReasonQuiet, quiescence.ReasonExpected, quiescence.ReasonForced:
 	default:
@@ -223,8 +224,8 @@ func (s quiescenceStatusCmd) Run(a *app) error {
 
 // liveQuiescence puts what the polling activity last heartbeat over a status,
 // which is as old as its last report.
-func (a *app) liveQuiescence(id string, raw json.RawMessage) (workflows.QuiescenceStatus, error) {
-	var status workflows.QuiescenceStatus
+func (a *app) liveQuiescence(id string, raw json.RawMessage) (quiescenceworkflow.Status, error) {
+	var status quiescenceworkflow.Status
 	if err := json.Unmarshal(raw, &status); err != nil {
 		return status, err
 	}

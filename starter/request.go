@@ -13,6 +13,7 @@ import (
 	"sluice/internal/document"
 	"sluice/internal/jobchain"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // requestCmd is the group of requests: chains of jobs.
@@ -116,7 +117,7 @@ func (a *app) finishRequest(run client.WorkflowRun) error {
 	if err := a.result(raw); err != nil {
 		return err
 	}
-	var result workflows.RequestResult
+	var result request.Result
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (a *app) finishRequest(run client.WorkflowRun) error {
 }
 
 func requestProgress(raw json.RawMessage) (done, total int64, words string) {
-	var s workflows.RequestStatus
+	var s request.Status
 	if json.Unmarshal(raw, &s) != nil {
 		return 0, 0, ""
 	}
@@ -178,7 +179,7 @@ func (r requestClaimCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var answer workflows.ClaimAnswer
+	var answer request.ClaimAnswer
 	if err := errors.Join(json.Unmarshal(raw, &answer), a.result(raw)); err != nil {
 		return err
 	}
@@ -213,7 +214,7 @@ func (a *app) updateRequest(id, name string, input json.RawMessage) (json.RawMes
 		return answer, err
 	}
 	raw, queryErr := a.connected.QueryWorkflow(a.ctx, id, "", workflows.QueryStatus, map[string]int{"limit": 0})
-	var s workflows.RequestStatus
+	var s request.Status
 	if queryErr != nil || raw.Get(&s) != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"sluice/internal/duration"
 	"sluice/internal/jobchain"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 type requestStatusCmd struct {
@@ -33,7 +34,7 @@ func (r requestStatusCmd) Run(a *app) error {
 	if err != nil {
 		return a.explainUnpolled(r.ID, err)
 	}
-	var s workflows.RequestStatus
+	var s request.Status
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return err
 	}
@@ -77,10 +78,10 @@ func (a *app) explainUnpolled(id string, err error) error {
 }
 
 // noteWaiting adds the reason to jobs that wait for a worker.
-func (a *app) noteWaiting(s *workflows.RequestStatus, pending []*workflow.PendingActivityInfo) {
+func (a *app) noteWaiting(s *request.Status, pending []*workflow.PendingActivityInfo) {
 	begun := map[string]bool{} // activities, by their try: whether a worker has them
 	for _, p := range pending {
-		begun[workflows.TryOfActivity(p.GetActivityId())] = p.GetState() != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
+		begun[request.TryOfActivity(p.GetActivityId())] = p.GetState() != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
 	}
 	polled := map[string]bool{}
 	for i := range s.Jobs {
@@ -222,7 +223,7 @@ func (a *app) addProgress(list []*listed) {
 		all.Go(func() {
 			defer func() { <-slots }()
 			answer, err := a.connected.QueryWorkflow(ctx, l.ID, l.RunID, workflows.QueryStatus, map[string]int{"limit": 0})
-			var s workflows.RequestStatus
+			var s request.Status
 			if err != nil || answer.Get(&s) != nil {
 				return
 			}

@@ -13,6 +13,7 @@ import (
 	"sluice/internal/document"
 	"sluice/internal/duration"
 	"sluice/workflows"
+	"sluice/workflows/resumer"
 )
 
 // resumerCmd is the group of what resumes suspended requests by itself.
@@ -42,7 +43,7 @@ func (f resumerFlags) input(a *app) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	probe := workflows.ResumeSuspendedInput{MaxParallel: 1, Lease: duration.Duration(time.Minute)}
+	probe := resumer.Input{MaxParallel: 1, Lease: duration.Duration(time.Minute)}
 	faults := document.Decode(input, &probe)
 	probe.Check(&faults)
 	if err := faults.Err(); err != nil {
@@ -198,7 +199,7 @@ func (r resumerOnceCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var result workflows.ResumeSuspendedResult
+	var result resumer.Result
 	if err := errors.Join(json.Unmarshal(raw, &result), a.result(raw)); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"sluice/internal/connect"
 	"sluice/internal/throughput"
 	"sluice/workflows"
+	throughputworkflow "sluice/workflows/throughput"
 )
 
 // throughputCmd is the group of budgets.
@@ -223,7 +224,7 @@ func (a *app) signalOwner(resource, name string, input json.RawMessage) error {
 		return err
 	}
 	a.printCLI(signalCommand(workflows.ThroughputID(resource), name, input))
-	options, start := workflows.ThroughputOwners{Client: c, TaskQueue: a.cli.TaskQueue}.Options(resource)
+	options, start := throughputworkflow.Owners{Client: c, TaskQueue: a.cli.TaskQueue}.Options(resource)
 	_, err = c.SignalWithStartWorkflow(a.ctx, options.ID, name, input, options, workflows.TypeThroughput, start)
 	return err
 }
@@ -243,7 +244,7 @@ func (a *app) updateOwner(resource, name string, input json.RawMessage) (answer 
 	if err != nil {
 		return nil, err
 	}
-	start := workflows.ThroughputOwners{Client: c, TaskQueue: a.cli.TaskQueue}.Start(resource)
+	start := throughputworkflow.Owners{Client: c, TaskQueue: a.cli.TaskQueue}.Start(resource)
 	a.printCLI([]string{
 		"temporal", "workflow", "execute-update-with-start", "--type", workflows.TypeThroughput,
 		"--task-queue", a.cli.TaskQueue, "--workflow-id", workflows.ThroughputID(resource), "--id-conflict-policy", "UseExisting",

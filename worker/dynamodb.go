@@ -12,7 +12,7 @@ import (
 
 	"sluice/activities/dynamodb"
 	"sluice/internal/connect"
-	"sluice/workflows"
+	"sluice/workflows/throughput"
 )
 
 // newDynamoDB builds the DynamoDB activities, and gives their shares of capacity
@@ -22,7 +22,7 @@ func (s *service) newDynamoDB(c config, made *clients, metrics client.MetricsHan
 		Client:  connect.DynamoDB(made.aws),
 		Place:   path.Join(c.ThroughputScope, made.aws.Region),
 		Worker:  workerName(),
-		Owner:   workflows.ThroughputOwners{Client: made.temporal, TaskQueue: c.TaskQueue},
+		Owner:   throughput.Owners{Client: made.temporal, TaskQueue: c.TaskQueue},
 		Marks:   made.temporal,
 		Logger:  connect.TemporalLogger(logger),
 		Metrics: metrics,

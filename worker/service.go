@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
 
+	"sluice"
 	"sluice/activities"
 	"sluice/activities/counting"
 	"sluice/activities/dynamodb"
@@ -55,7 +56,7 @@ func newService(c config, made *clients, metrics client.MetricsHandler, logger *
 		s.before = append(s.before, requests.suspend)
 	}
 	s.worker = worker.New(made.temporal, c.TaskQueue, options)
-	workflows.Register(s.worker)
+	sluice.RegisterWorkflows(s.worker)
 	systems, err := s.systems(c, made, metrics, logger)
 	if err != nil {
 		return nil, err

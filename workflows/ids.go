@@ -1,43 +1,35 @@
 package workflows
 
-import (
-	"strconv"
-	"strings"
-)
+import "sluice/internal/wire"
 
-// Workflow IDs that contract and tools rely on. Each has one function that makes
-// it; those that are taken apart have a twin here as well.
+// Workflow IDs that contract and tools rely on, and the twins that take them apart.
 
 // ThroughputID is the ID of the budget of a resource, such as
 // "dynamodb/eu-west-1/orders/read".
-func ThroughputID(resource string) string { return "throughput/" + resource }
+func ThroughputID(resource string) string { return wire.ThroughputID(resource) }
 
 // ThroughputResource is the twin of ThroughputID.
 func ThroughputResource(id string) (resource string, ok bool) {
-	return strings.CutPrefix(id, "throughput/")
+	return wire.ThroughputResource(id)
 }
 
 // ProducerID is the ID of the durable buffer in front of a stream.
-func ProducerID(stream string) string { return "producer/" + stream }
+func ProducerID(stream string) string { return wire.ProducerID(stream) }
 
 // ProducerStream is the twin of ProducerID.
-func ProducerStream(id string) (stream string, ok bool) { return strings.CutPrefix(id, "producer/") }
+func ProducerStream(id string) (stream string, ok bool) {
+	return wire.ProducerStream(id)
+}
 
 // CountID is the ID of the counter that consumes the SQS queue of this URL. It
 // takes the queue's name, which is the URL's last element.
-func CountID(queueURL string) string {
-	return "count/" + queueURL[strings.LastIndex(queueURL, "/")+1:]
-}
+func CountID(queueURL string) string { return wire.CountID(queueURL) }
 
 // ClaimID is the ID of the claimer of this name.
-func ClaimID(name string) string { return "claim/" + name }
+func ClaimID(name string) string { return wire.ClaimID(name) }
 
 // TaskRunID is the ID of the workflow that does the work of a task.
-func TaskRunID(task string) string { return task + "/run" }
+func TaskRunID(task string) string { return wire.TaskRunID(task) }
 
 // ChildID is the ID of the child workflow that is try number try of a job.
-func ChildID(request, job, try string) string { return request + "/" + job + "/" + try }
-
-// generationID is the ID of the workflow that a `then` entry starts for a later
-// generation of a Quiescence.
-func generationID(id string, generation int) string { return id + "/" + strconv.Itoa(generation) }
+func ChildID(request, job, try string) string { return wire.ChildID(request, job, try) }

@@ -4,50 +4,57 @@ import "sluice/internal/wire"
 
 // Workflow types.
 const (
-	TypeRequest         = "Request"
-	TypeResumeSuspended = "ResumeSuspended"
-	TypeThroughput      = "Throughput"
-	TypeProducer        = "Producer"
-	TypeQuiescence      = "Quiescence"
-	TypePoll            = wire.PollWorkflow // one poll of Quiescence by an activity
-	TypeCountObjects    = "CountObjects"
-	TypeClaimTasks      = "ClaimTasks"
-	TypeTask            = "Task"
-	TypeIngest          = "Ingest"
+	TypeRequest         = wire.TypeRequest
+	TypeResumeSuspended = wire.TypeResumeSuspended
+	TypeThroughput      = wire.TypeThroughput
+	TypeProducer        = wire.TypeProducer
+	TypeQuiescence      = wire.TypeQuiescence
+	TypePoll            = wire.TypePoll // one poll of Quiescence by an activity
+	TypeCountObjects    = wire.TypeCountObjects
+	TypeClaimTasks      = wire.TypeClaimTasks
+	TypeTask            = wire.TypeTask
+	TypeIngest          = wire.TypeIngest
 )
 
 // Queries.
 const (
-	QueryStatus = "status" // every workflow's
-	QueryLog    = "log"    // Request
-	QueryExport = "export" // Request
-	QueryEvents = "events" // Producer
+	QueryStatus = wire.QueryStatus // every workflow's
+	QueryLog    = wire.QueryLog    // Request
+	QueryExport = wire.QueryExport // Request
+	QueryEvents = wire.QueryEvents // Producer
 )
 
 // Updates, and those signals that have the same name and input.
 const (
-	UpdateSuspend  = "suspend"  // Request; also a signal
-	UpdateResume   = "resume"   // Request; also a signal
-	UpdateStop     = "stop"     // Request (also a signal), Producer, Quiescence, CountObjects, ClaimTasks
-	UpdateClaim    = "claim"    // Request
-	UpdateUnclaim  = "unclaim"  // Request
-	UpdateLease    = "lease"    // Throughput
-	UpdateRelease  = "release"  // Throughput
-	UpdatePause    = "pause"    // Throughput; also a signal
-	UpdateUnpause  = "unpause"  // Throughput; also a signal
-	UpdateSet      = "set"      // Throughput
-	UpdateAdd      = "add"      // Producer
-	UpdateFlush    = "flush"    // Producer
-	UpdateStart    = "start"    // Producer
-	UpdateTune     = "tune"     // Quiescence
-	UpdateFinish   = "finish"   // Quiescence
-	UpdateDrain    = "drain"    // CountObjects, ClaimTasks
-	UpdateCapacity = "capacity" // ClaimTasks
+	UpdateSuspend  = wire.UpdateSuspend  // Request; also a signal
+	UpdateResume   = wire.UpdateResume   // Request; also a signal
+	UpdateStop     = wire.UpdateStop     // Request (also a signal), Producer, Quiescence, CountObjects, ClaimTasks
+	UpdateClaim    = wire.UpdateClaim    // Request
+	UpdateUnclaim  = wire.UpdateUnclaim  // Request
+	UpdateLease    = wire.UpdateLease    // Throughput
+	UpdateRelease  = wire.UpdateRelease  // Throughput
+	UpdatePause    = wire.UpdatePause    // Throughput; also a signal
+	UpdateUnpause  = wire.UpdateUnpause  // Throughput; also a signal
+	UpdateSet      = wire.UpdateSet      // Throughput
+	UpdateAdd      = wire.UpdateAdd      // Producer
+	UpdateFlush    = wire.UpdateFlush    // Producer
+	UpdateStart    = wire.UpdateStart    // Producer
+	UpdateTune     = wire.UpdateTune     // Quiescence
+	UpdateFinish   = wire.UpdateFinish   // Quiescence
+	UpdateDrain    = wire.UpdateDrain    // CountObjects, ClaimTasks
+	UpdateCapacity = wire.UpdateCapacity // ClaimTasks
 )
 
 // Signals without an update of the same name.
 const (
-	SignalStop     = "stop"     // ResumeSuspended
-	SignalObserved = "observed" // Quiescence with the signal source
-	SignalFinished = "finished" // ClaimTasks: a Task tells its end
+	SignalStop     = wire.SignalStop     // ResumeSuspended
+	SignalObserved = wire.SignalObserved // Quiescence with the signal source
+	SignalFinished = wire.SignalFinished // ClaimTasks: a Task tells its end
+)
+
+// Values of shell.AttributeState for workflows without states of their own.
+const (
+	StateOpen   = wire.StateOpen
+	StatePaused = wire.StatePaused
+	StateDone   = wire.StateDone
 )

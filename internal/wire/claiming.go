@@ -276,3 +276,13 @@ func (m PollMemory) Report() PollReport {
 	report.Carry.Credit = report.Carry.Credit.Spend()
 	return report
 }
+
+const (
+	TaskRunning  = "RUNNING"
+	TaskStopping = "STOPPING"
+)
+
+// StopInput is the input of the update stop.
+type StopInput struct {
+	Reason string `json:"reason"`
+}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -10,3 +11,40 @@ func QueueName(url string) string { return url[strings.LastIndex(url, "/")+1:] }
 
 // TaskID is the workflow ID of a run of a task.
 func TaskID(taskID string, runID int64) string { return fmt.Sprintf("task/%s/%d", taskID, runID) }
+
+// Workflow IDs that contract and tools rely on. Each has one function that makes
+// it; those that are taken apart have a twin here as well.
+
+// ThroughputID is the ID of the budget of a resource, such as
+// "dynamodb/eu-west-1/orders/read".
+func ThroughputID(resource string) string { return "throughput/" + resource }
+
+// ThroughputResource is the twin of ThroughputID.
+func ThroughputResource(id string) (resource string, ok bool) {
+	return strings.CutPrefix(id, "throughput/")
+}
+
+// ProducerID is the ID of the durable buffer in front of a stream.
+func ProducerID(stream string) string { return "producer/" + stream }
+
+// ProducerStream is the twin of ProducerID.
+func ProducerStream(id string) (stream string, ok bool) { return strings.CutPrefix(id, "producer/") }
+
+// CountID is the ID of the counter that consumes the SQS queue of this URL. It
+// takes the queue's name, which is the URL's last element.
+func CountID(queueURL string) string {
+	return "count/" + queueURL[strings.LastIndex(queueURL, "/")+1:]
+}
+
+// ClaimID is the ID of the claimer of this name.
+func ClaimID(name string) string { return "claim/" + name }
+
+// TaskRunID is the ID of the workflow that does the work of a task.
+func TaskRunID(task string) string { return task + "/run" }
+
+// ChildID is the ID of the child workflow that is try number try of a job.
+func ChildID(request, job, try string) string { return request + "/" + job + "/" + try }
+
+// GenerationID is the ID of the workflow that a `then` entry starts for a later
+// generation of a Quiescence.
+func GenerationID(id string, generation int) string { return id + "/" + strconv.Itoa(generation) }

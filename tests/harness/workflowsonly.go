@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
+	"sluice"
 	"sluice/workflows"
 )
 
@@ -18,7 +19,7 @@ func (s *Stack) StartWorkflowsOnly() {
 	w := worker.New(s.Client, s.TaskQueue, worker.Options{
 		LocalActivityWorkerOnly: true, Interceptors: []interceptor.WorkerInterceptor{workflows.Interceptor()},
 	})
-	workflows.Register(w)
+	sluice.RegisterWorkflows(w)
 	if err := w.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice"
 	"sluice/activities"
 	"sluice/workflows"
 )
@@ -33,7 +34,7 @@ func TestReplay(t *testing.T) {
 			history := load(t, path)
 			require.Equal(t, filepath.Base(filepath.Dir(path)), typeOf(history), "history filed under another workflow's name")
 			replayer := newReplayer(t)
-			workflows.Register(replayer)
+			sluice.RegisterWorkflows(replayer)
 			require.NoError(t, replayer.ReplayWorkflowHistoryWithOptions(nil, history, asRecorded(history)))
 		})
 	}
@@ -42,7 +43,7 @@ func TestReplay(t *testing.T) {
 // TestEveryWorkflowHasAHistory keeps the net whole: a workflow that nobody
 // recorded is one that nobody replays.
 func TestEveryWorkflowHasAHistory(t *testing.T) {
-	for _, name := range workflows.Names() {
+	for _, name := range sluice.WorkflowNames() {
 		recorded, err := filepath.Glob(filepath.Join("testdata", name, "*.json"))
 		require.NoError(t, err)
 		require.NotEmptyf(t, recorded, "no history for %s: run `make record`", name)
@@ -52,7 +53,7 @@ func TestEveryWorkflowHasAHistory(t *testing.T) {
 // TestChangedWorkflowFailsReplay guards the net itself: code of the same type
 // that does something else has to be caught, for every workflow.
 func TestChangedWorkflowFailsReplay(t *testing.T) {
-	for _, name := range workflows.Names() {
+	for _, name := range sluice.WorkflowNames() {
 		t.Run(name, func(t *testing.T) {
 			recorded, err := filepath.Glob(filepath.Join("testdata", name, "*.json"))
 			require.NoError(t, err)

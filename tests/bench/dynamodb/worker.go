@@ -20,7 +20,7 @@ import (
 
 	"sluice/activities/dynamodb"
 	"sluice/internal/connect"
-	"sluice/workflows"
+	"sluice/workflows/throughput"
 )
 
 // put writes one item of one unit, and returns when it is written or has failed
@@ -120,7 +120,7 @@ func oursIn(o orders, c *awsdynamodb.Client) (put, func(), error) {
 	}
 	db := dynamodb.New(dynamodb.Config{
 		Client: c, Place: o.Scope + "/us-east-1", Worker: o.Worker, Logger: logger,
-		Owner: workflows.ThroughputOwners{Client: dialled, TaskQueue: o.TaskQueue},
+		Owner: throughput.Owners{Client: dialled, TaskQueue: o.TaskQueue},
 	})
 	return func(ctx context.Context, id string, priority int) error {
 		document, err := json.Marshal(map[string]any{"TableName": o.Table, "Item": map[string]any{"id": map[string]string{"S": id}}})

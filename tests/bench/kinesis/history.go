@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
+	"sluice"
 	"sluice/activities"
 	"sluice/workflows"
 )
@@ -41,7 +42,7 @@ func history(ctx context.Context, r *report) error {
 	defer func() { _ = server.Stop() }()
 	temporal := server.Client()
 	w := worker.New(temporal, "bench", worker.Options{})
-	workflows.Register(w)
+	sluice.RegisterWorkflows(w)
 	k := newProducer(url, unlimited)
 	k.Marks = temporal
 	activities.Register(w, k)

@@ -17,9 +17,11 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice"
 	"sluice/activities"
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // chain runs a hundred chains of a hundred jobs as one request.
@@ -42,7 +44,7 @@ func chain(ctx context.Context, s *harness.Stack, queue string, r *report) error
 		return err
 	}
 	first := run.GetRunID()
-	var result workflows.RequestResult
+	var result request.Result
 	if err := run.Get(ctx, &result); err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ func replay(id string, history *historypb.History, r *report) error {
 	if err != nil {
 		return err
 	}
-	workflows.Register(replayer)
+	sluice.RegisterWorkflows(replayer)
 	started := history.Events[0].GetWorkflowExecutionStartedEventAttributes()
 	began := time.Now()
 	err = replayer.ReplayWorkflowHistoryWithOptions(nil, history, worker.ReplayWorkflowHistoryOptions{

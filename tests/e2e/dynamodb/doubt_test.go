@@ -12,6 +12,7 @@ import (
 
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // A try whose answer comes too late is followed by another. The transaction is
@@ -26,7 +27,7 @@ func TestATransactionWhoseTryTimesOutIsAppliedOnce(t *testing.T) {
 	run, err := s.Client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: s.Name("request"), TaskQueue: s.TaskQueue},
 		workflows.TypeRequest, json.RawMessage(document))
 	require.NoError(t, err)
-	var result workflows.RequestResult
+	var result request.Result
 	require.NoError(t, run.Get(t.Context(), &result))
 	require.Contains(t, result.Jobs, "count")
 	require.Greater(t, s.Guard.Counters(t).Sum(harness.DynamoDB, "TransactWriteItems", name).Calls, 1, "it was sent again")

@@ -15,6 +15,7 @@ import (
 	"sluice/internal/throughput"
 	"sluice/tests/harness"
 	"sluice/workflows"
+	throughputworkflow "sluice/workflows/throughput"
 )
 
 // tell sends an update to the owner of a budget.
@@ -81,7 +82,7 @@ func TestAnOwnerThatCannotBeReached(t *testing.T) {
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 50, Write: 50})
 	nobody := s.Name("nobody")
-	options, input := workflows.ThroughputOwners{Client: s.Client, TaskQueue: nobody}.Options(budget(s, name, "write"))
+	options, input := throughputworkflow.Owners{Client: s.Client, TaskQueue: nobody}.Options(budget(s, name, "write"))
 	_, err := s.Client.ExecuteWorkflow(t.Context(), options, workflows.TypeThroughput, input)
 	require.NoError(t, err)
 	w := s.StartWorker()

@@ -15,6 +15,7 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // TestAWriteInDoubtDuringASuspensionIsNotSentAgain: its answer is lost after the
@@ -37,7 +38,7 @@ func TestAWriteInDoubtDuringASuspensionIsNotSentAgain(t *testing.T) {
 		}
 		return nil
 	})
-	var suspended workflows.RequestStatus
+	var suspended request.Status
 	tell := func(message, input string) {
 		handle, err := s.Client.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: message,
 			Args: []any{json.RawMessage(input)}, WaitForStage: client.WorkflowUpdateStageCompleted})

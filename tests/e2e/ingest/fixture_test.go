@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/tests/harness"
-	"sluice/workflows"
+	"sluice/workflows/ingest"
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m, "--demo")) }
@@ -75,12 +75,12 @@ func (f *fixture) document(changes map[string]any) string {
 }
 
 // run runs an ingestion to its end and returns its result.
-func (f *fixture) run(id string) workflows.IngestResult {
+func (f *fixture) run(id string) ingest.Result {
 	return f.result(f.StarterWith(f.document(nil), "ingest", "run", "--id", id, "-f", "-", "--wait").OK(f.t))
 }
 
-func (f *fixture) result(r harness.Result) workflows.IngestResult {
-	var result workflows.IngestResult
+func (f *fixture) result(r harness.Result) ingest.Result {
+	var result ingest.Result
 	require.NoError(f.t, json.Unmarshal([]byte(r.Stdout), &result), r.Stdout)
 	return result
 }

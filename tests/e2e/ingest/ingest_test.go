@@ -13,6 +13,7 @@ import (
 
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/ingest"
 )
 
 func TestIngestDeliversEveryRecord(t *testing.T) {
@@ -75,7 +76,7 @@ func TestIngestByTheTemporalCommandAlone(t *testing.T) {
 	out := f.Temporal("workflow", "result", "--workflow-id", id, "--output", "json").OK(t).Stdout
 	require.Contains(t, out, `"missing"`)
 	r := f.Starter("ingest", "status", id).OK(t)
-	var s workflows.IngestStatus
+	var s ingest.Status
 	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &s))
 	require.Equal(t, "DONE", s.State)
 	require.Zero(t, s.Result.Missing)
@@ -93,7 +94,7 @@ func TestIngestSurvivesKilledWorkers(t *testing.T) {
 		worker = f.StartWorker()
 	}
 	out := f.Temporal("workflow", "result", "--workflow-id", id, "--output", "json").OK(t).Stdout
-	var ended struct{ Result workflows.IngestResult }
+	var ended struct{ Result ingest.Result }
 	require.NoError(t, json.Unmarshal([]byte(out), &ended), out)
 	require.Zero(t, ended.Result.Missing, out)
 	require.Equal(t, f.records, ended.Result.Delivered)
@@ -117,7 +118,7 @@ func (f *fixture) awaitPhase(id, phase string) {
 		if err != nil {
 			return err
 		}
-		var s workflows.IngestStatus
+		var s ingest.Status
 		if err := answer.Get(&s); err != nil {
 			return harness.Never(err)
 		}

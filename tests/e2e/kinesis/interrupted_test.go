@@ -17,6 +17,7 @@ import (
 	"sluice/internal/recordbatch"
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // putting is a Request whose two jobs put the same records to streams of their
@@ -73,7 +74,7 @@ func (p *putting) hurry(t *testing.T) {
 
 // result waits for the request and answers what its jobs told.
 func (p *putting) result(t *testing.T) map[string]kinesis.PutRecordsOutput {
-	var result workflows.RequestResult
+	var result request.Result
 	require.NoError(t, p.list.Client.GetWorkflow(t.Context(), p.id, "").Get(t.Context(), &result))
 	told := map[string]kinesis.PutRecordsOutput{}
 	for job, raw := range result.Jobs {

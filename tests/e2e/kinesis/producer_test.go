@@ -14,6 +14,7 @@ import (
 
 	"sluice/tests/harness"
 	"sluice/workflows"
+	producerworkflow "sluice/workflows/producer"
 )
 
 // producer is a world with a worker process and a running Producer.
@@ -34,7 +35,7 @@ func newProducerOn(t *testing.T, s *harness.Stack, flags ...string) *producer {
 	return &producer{w, workflows.ProducerID(w.stream), worker}
 }
 
-func (p *producer) status() (s workflows.ProducerStatus) {
+func (p *producer) status() (s producerworkflow.Status) {
 	result := p.Starter("producer", "status", p.stream).Exits(p.t, 3)
 	require.NoError(p.t, json.Unmarshal([]byte(result.Stdout), &s))
 	return s
@@ -117,7 +118,7 @@ func TestProducerOutlastsAnOutageOfKinesis(t *testing.T) {
 
 // closed is the status that a cancelled Producer ended with, and what it handed
 // back.
-func (p *producer) closed() (status workflows.ProducerStatus, rest json.RawMessage) {
+func (p *producer) closed() (status producerworkflow.Status, rest json.RawMessage) {
 	var canceled *temporal.CanceledError
 	require.ErrorAs(p.t, p.Client.GetWorkflow(p.t.Context(), p.id, "").Get(p.t.Context(), nil), &canceled)
 	if canceled.Details(&status, &rest) != nil {

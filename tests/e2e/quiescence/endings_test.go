@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
+	"sluice"
 	"sluice/activities"
 	"sluice/internal/quiescence"
 	"sluice/internal/wire"
@@ -89,7 +90,7 @@ func startScripted(t *testing.T, s *harness.Stack) {
 		MaxHeartbeatThrottleInterval: 100 * time.Millisecond,
 		Interceptors:                 []interceptor.WorkerInterceptor{workflows.Interceptor()},
 	})
-	workflows.Register(w)
+	sluice.RegisterWorkflows(w)
 	w.RegisterActivityWithOptions(script.watch, activity.RegisterOptions{Name: wire.WatchQuiescence})
 	w.RegisterActivityWithOptions(script.count, activity.RegisterOptions{Name: wire.CountEvents})
 	require.NoError(t, w.Start())

@@ -15,6 +15,7 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/tests/jobs/testjobs"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // fate is what becomes of a try that ended in one of the ways.
@@ -172,7 +173,7 @@ func (p *endPlay) play(ctx context.Context) error {
 			return err
 		}
 	}
-	var result workflows.RequestResult
+	var result request.Result
 	return p.check(ctx, &result, run.Get(ctx, &result))
 }
 
@@ -197,7 +198,7 @@ func (p *endPlay) suspendAndResume(ctx context.Context) error {
 		if err := p.awaitStatus(ctx, p.owner(), "a has ended", hasEnded); err != nil {
 			return err
 		}
-	} else if err := p.awaitStatus(ctx, p.id, "the grace is over", func(s *workflows.RequestStatus) bool { return s.State == jobchain.Suspended && s.Stopping == 0 }); err != nil {
+	} else if err := p.awaitStatus(ctx, p.id, "the grace is over", func(s *request.Status) bool { return s.State == jobchain.Suspended && s.Stopping == 0 }); err != nil {
 		return err
 	}
 	if over := p.asked == completes || p.asked == fails; !over || goesOn {
@@ -209,7 +210,7 @@ func (p *endPlay) suspendAndResume(ctx context.Context) error {
 		return nil
 	}
 	if p.when == resumed {
-		if err := p.awaitStatus(ctx, p.id, "resumed", func(s *workflows.RequestStatus) bool { return s.State == jobchain.Running }); err != nil {
+		if err := p.awaitStatus(ctx, p.id, "resumed", func(s *request.Status) bool { return s.State == jobchain.Running }); err != nil {
 			return err
 		}
 		p.jobs.Release(p.id, "a/1")
@@ -221,14 +222,14 @@ func (p *endPlay) suspendAndResume(ctx context.Context) error {
 	return nil
 }
 
-func hasEnded(s *workflows.RequestStatus) bool { return s.Jobs[0].State != jobchain.Running }
+func hasEnded(s *request.Status) bool { return s.Jobs[0].State != jobchain.Running }
 
-func isDone(s *workflows.RequestStatus) bool {
+func isDone(s *request.Status) bool {
 	return s.Jobs[0].State == jobchain.Complete || s.Jobs[0].State == jobchain.Fail
 }
 
 // check compares the request's end with the fate that is due.
-func (p *endPlay) check(ctx context.Context, result *workflows.RequestResult, err error) error {
+func (p *endPlay) check(ctx context.Context, result *request.Result, err error) error {
 	due, dispatches := p.asked, 1
 	if p.when == notAsked {
 		due = p.unasked
@@ -270,10 +271,10 @@ func (p *endPlay) check(ctx context.Context, result *workflows.RequestResult, er
 }
 
 // output is what the job returned.
-func (p *endPlay) output(ctx context.Context, result *workflows.RequestResult) (output testjobs.Ended, err error) {
+func (p *endPlay) output(ctx context.Context, result *request.Result) (output testjobs.Ended, err error) {
 	raw := result.Jobs["a"]
 	if p.when == inChild {
-		var child workflows.RequestResult
+		var child request.Result
 		if err := json.Unmarshal(result.Jobs["sub"], &child); err != nil {
 			return output, err
 		}
@@ -298,17 +299,17 @@ func (p *endPlay) tell(ctx context.Context, name, input string) error {
 	return handle.Get(ctx, nil)
 }
 
-func (p *endPlay) statusOf(ctx context.Context, id string) (*workflows.RequestStatus, error) {
+func (p *endPlay) statusOf(ctx context.Context, id string) (*request.Status, error) {
 	answer, err := p.c.QueryWorkflow(ctx, id, "", workflows.QueryStatus)
 	if err != nil {
 		return nil, err
 	}
-	s := &workflows.RequestStatus{}
+	s := &request.Status{}
 	return s, answer.Get(s)
 }
 
-func (p *endPlay) awaitStatus(ctx context.Context, id, what string, wanted func(*workflows.RequestStatus) bool) error {
-	var s *workflows.RequestStatus
+func (p *endPlay) awaitStatus(ctx context.Context, id, what string, wanted func(*request.Status) bool) error {
+	var s *request.Status
 	err := until(ctx, what, func() (is bool) {
 		var err error
 		s, err = p.statusOf(ctx, id)

@@ -13,7 +13,7 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/tests/harness"
 	"sluice/tests/jobs/testjobs"
-	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // TestATryAskedToStopWhoseWorkerIsKilledOrStopped is resumed exactly: from its
@@ -50,11 +50,11 @@ func playWorkerEnds(t *testing.T, b *bench) {
 		for _, e := range here {
 			e.awaitJobs()
 			e.tell("suspend", `{"grace":"200ms"}`)
-			b.await(e.run, "the grace is over", func(s *workflows.RequestStatus) bool { return s.State == jobchain.Suspended && s.Stopping == 0 })
+			b.await(e.run, "the grace is over", func(s *request.Status) bool { return s.State == jobchain.Suspended && s.Stopping == 0 })
 		}
 		end(process)
 		for _, e := range here {
-			b.await(e.run, "its end is noticed", func(s *workflows.RequestStatus) bool { return s.Jobs[0].State == jobchain.Stopped })
+			b.await(e.run, "its end is noticed", func(s *request.Status) bool { return s.Jobs[0].State == jobchain.Stopped })
 		}
 		<-process.Done()
 		p.startJobs()
@@ -62,7 +62,7 @@ func playWorkerEnds(t *testing.T, b *bench) {
 	}
 	for _, e := range all {
 		e.tell("resume", `{}`)
-		b.await(e.run, "a is done", func(s *workflows.RequestStatus) bool { return len(s.Jobs) > 0 && isDone(s) })
+		b.await(e.run, "a is done", func(s *request.Status) bool { return len(s.Jobs) > 0 && isDone(s) })
 		if e.beside {
 			b.jobs.Release(e.run.GetID(), "b/1")
 		}
@@ -79,7 +79,7 @@ func (e *workerEnd) document() string {
 }
 
 func (e *workerEnd) awaitJobs() {
-	e.await(e.run, "its jobs run", func(*workflows.RequestStatus) bool {
+	e.await(e.run, "its jobs run", func(*request.Status) bool {
 		return len(e.dispatches(e.run.GetID(), "a/1")) > 0 && (!e.beside || e.jobs.Dispatches(e.run.GetID(), "b/1") == 1)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice"
 	"sluice/tests/harness"
 	"sluice/workflows"
 )
@@ -95,7 +96,7 @@ func replayFile(path string, ours bool) error {
 		return err
 	}
 	if ours {
-		workflows.Register(replayer)
+		sluice.RegisterWorkflows(replayer)
 	} else {
 		replayer.RegisterWorkflowWithOptions(reordered, workflow.RegisterOptions{Name: workflows.TypeRequest})
 	}

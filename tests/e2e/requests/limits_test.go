@@ -17,6 +17,7 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 func TestCaseR13TooLargeIsAFinalError(t *testing.T) {
@@ -116,18 +117,18 @@ func TestCaseR15ChildrenOutliveRollOverAndAreCancelled(t *testing.T) {
 		{"id":"sub","workflow":"Request","input":{"jobs":[` + oneLongJob + `]}},
 		{"id":"done","workflow":"TestChild","input":{"takes":"1s","output":"early"}},
 		{"id":"after","activity":"Test.Job","after":["done"]}]}`)
-	b.await(run, "all run", func(s *workflows.RequestStatus) bool { return jobRunning(0)(s) && jobRunning(1)(s) && jobRunning(2)(s) })
+	b.await(run, "all run", func(s *request.Status) bool { return jobRunning(0)(s) && jobRunning(1)(s) && jobRunning(2)(s) })
 	b.await(b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", ""), "x runs", jobRunning(0))
 	rollOver(b, run)
-	s := b.await(run, "what ended meanwhile is followed", func(s *workflows.RequestStatus) bool { return s.FinishedJobs == 2 })
+	s := b.await(run, "what ended meanwhile is followed", func(s *request.Status) bool { return s.FinishedJobs == 2 })
 	require.Equal(t, jobchain.Running, s.Jobs[0].State)
 	require.Equal(t, 1, s.Jobs[2].Tries)
 
 	require.Equal(t, jobchain.Suspended, b.must(run, "suspend", `{"wait":"0s"}`).State)
 	sub := b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")
-	b.await(sub, "the child of an earlier run is suspended", func(s *workflows.RequestStatus) bool { return s.State == "SUSPENDED" })
+	b.await(sub, "the child of an earlier run is suspended", func(s *request.Status) bool { return s.State == "SUSPENDED" })
 	b.must(run, "resume", `{}`)
-	b.await(sub, "and resumed", func(s *workflows.RequestStatus) bool { return s.State == "RUNNING" })
+	b.await(sub, "and resumed", func(s *request.Status) bool { return s.State == "RUNNING" })
 
 	require.NoError(t, b.c.CancelWorkflow(b.patient(), run.GetID(), ""))
 	require.Error(t, run.Get(b.patient(), nil))

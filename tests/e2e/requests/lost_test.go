@@ -9,6 +9,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/jobchain"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // TestAJobThatTakesItsWorkersWithIt is given up with WorkerLost after the tenth.
@@ -42,7 +43,7 @@ func TestNoWorkerComesBack(t *testing.T) {
 	run := p.c.GetWorkflow(t.Context(), id, "")
 	p.awaitCheckpoint(run, "a/1")
 	jobs.Kill()
-	p.await(run, "its end is noticed", func(s *workflows.RequestStatus) bool {
+	p.await(run, "its end is noticed", func(s *request.Status) bool {
 		return strings.Contains(s.Jobs[0].Error, "its worker was lost")
 	})
 	// Its polls are remembered for 70 s; after them it says that no worker polls.

@@ -11,7 +11,7 @@ import (
 
 	"sluice/internal/jobchain"
 	"sluice/tests/harness"
-	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // TestManyAtOnce suspends, resumes and stops all requests that a query finds: by
@@ -34,7 +34,7 @@ func TestManyAtOnce(t *testing.T) {
 		t.Helper()
 		for _, id := range ids {
 			for _, one := range []string{id, id + "/sub/1"} {
-				p.await(p.c.GetWorkflow(t.Context(), one, ""), one+" is "+string(s), func(r *workflows.RequestStatus) bool { return r.State == s })
+				p.await(p.c.GetWorkflow(t.Context(), one, ""), one+" is "+string(s), func(r *request.Status) bool { return r.State == s })
 			}
 		}
 		if s == jobchain.Running || s == jobchain.Suspended {
@@ -105,7 +105,7 @@ func TestRerunOfOneThatFailed(t *testing.T) {
 
 	third := "request/" + p.Name("r")
 	p.Starter("request", "run", "--from", exported, "--id", third, "--type", "again").OK(t)
-	p.await(p.c.GetWorkflow(t.Context(), third, ""), "it has a's output", func(s *workflows.RequestStatus) bool { return s.FinishedJobs == 1 })
+	p.await(p.c.GetWorkflow(t.Context(), third, ""), "it has a's output", func(s *request.Status) bool { return s.FinishedJobs == 1 })
 	require.Empty(t, p.dispatches(third, "a/"))
 	_ = p.c.CancelWorkflow(context.Background(), third, "") // b may have failed already
 }

@@ -16,6 +16,8 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/request"
+	"sluice/workflows/resumer"
 )
 
 // programs is a stack with the worker program, and the test jobs on a queue of
@@ -55,7 +57,7 @@ func (p *programs) document(t *testing.T, document string) string {
 	return path
 }
 
-func status(t *testing.T, r harness.Result) (s workflows.RequestStatus) {
+func status(t *testing.T, r harness.Result) (s request.Status) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &s), r.Stdout)
 	return s
@@ -74,12 +76,12 @@ func TestCaseR05StoppedOrKilledWorkersJobsGoOnElsewhere(t *testing.T) {
 			first := p.startJobs()
 			p.Starter("request", "run", "-f", file, "--id", id).OK(t)
 			run := p.c.GetWorkflow(t.Context(), id, "")
-			p.await(run, "a was dispatched", func(*workflows.RequestStatus) bool { return len(p.dispatches(id, "a/1")) > 0 })
+			p.await(run, "a was dispatched", func(*request.Status) bool { return len(p.dispatches(id, "a/1")) > 0 })
 			time.Sleep(time.Second)
 			second := p.startJobs()
 			ended := time.Now()
 			end(first)
-			p.await(run, "another worker goes on", func(*workflows.RequestStatus) bool {
+			p.await(run, "another worker goes on", func(*request.Status) bool {
 				return strings.Count(strings.Join(p.dispatches(id, "a/1"), "\n"), "start") == 2
 			})
 			t.Logf("%s: went on after %v", name, time.Since(ended).Round(10*time.Millisecond))
@@ -140,7 +142,7 @@ func TestCaseR01TwoResumersResumeEachOnce(t *testing.T) {
 	for id := range ids {
 		abandoned = id
 	}
-	var claim workflows.ClaimAnswer
+	var claim request.ClaimAnswer
 	require.NoError(t, json.Unmarshal([]byte(p.Starter("request", "claim", abandoned, "--holder", "killed", "--lease", "10m").OK(t).Stdout), &claim))
 	p.Starter("request", "claim", abandoned, "--holder", "other").Exits(t, 1)
 	harness.Await(t, "all are seen suspended", visible(p.c, clause+` AND SluiceState="SUSPENDED"`, 7))
@@ -153,7 +155,7 @@ func TestCaseR01TwoResumersResumeEachOnce(t *testing.T) {
 	both.Wait()
 	resumed := map[string]int{}
 	for _, r := range results {
-		var swept workflows.ResumeSuspendedResult
+		var swept resumer.Result
 		require.NoError(t, json.Unmarshal([]byte(r.Stdout), &swept), r.Stderr)
 		for _, id := range swept.Resumed {
 			resumed[id]++
@@ -170,7 +172,7 @@ func TestCaseR01TwoResumersResumeEachOnce(t *testing.T) {
 	require.Equal(t, jobchain.Suspended, p.status(p.c.GetWorkflow(t.Context(), abandoned, "")).State)
 	require.Nil(t, p.status(p.c.GetWorkflow(t.Context(), waits, "")).Claim, "the claim was given back")
 	p.Starter("request", "claim", abandoned, "--holder", "killed", "--token", fmt.Sprint(claim.Token), "--lease", "1s").OK(t) // its last second
-	p.await(p.c.GetWorkflow(t.Context(), abandoned, ""), "the lease of the killed one is over", func(s *workflows.RequestStatus) bool {
+	p.await(p.c.GetWorkflow(t.Context(), abandoned, ""), "the lease of the killed one is over", func(s *request.Status) bool {
 		return s.Claim == nil || time.Now().After(s.Claim.ExpiresAt)
 	})
 	sweep := p.Name("resume")

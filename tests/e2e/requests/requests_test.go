@@ -23,12 +23,14 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice"
 	"sluice/activities"
 	"sluice/activities/requests"
 	"sluice/internal/connect"
 	"sluice/tests/harness"
 	"sluice/tests/jobs/testjobs"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
@@ -100,7 +102,7 @@ func (b *bench) startWorker() {
 		WorkerStopTimeout:            5 * time.Second,
 		Interceptors:                 []interceptor.WorkerInterceptor{workflows.Interceptor()},
 	})
-	workflows.Register(b.worker)
+	sluice.RegisterWorkflows(b.worker)
 	activities.Register(b.worker, &requests.Children{Temporal: b.c})
 	b.jobs.Register(b.worker)
 	require.NoError(b.t, b.worker.Start())
@@ -130,9 +132,9 @@ func (b *bench) patient() context.Context {
 	return ctx
 }
 
-func (b *bench) result(run client.WorkflowRun) *workflows.RequestResult {
+func (b *bench) result(run client.WorkflowRun) *request.Result {
 	b.t.Helper()
-	var result workflows.RequestResult
+	var result request.Result
 	err := run.Get(b.patient(), &result)
 	if err != nil {
 		b.t.Fatalf("%s: %v\n%+v", run.GetID(), err, b.failureStatus(err))
@@ -149,7 +151,7 @@ func (b *bench) failure(run client.WorkflowRun) *temporal.ApplicationError {
 	return application
 }
 
-func (b *bench) failureStatus(err error) (s workflows.RequestStatus) {
+func (b *bench) failureStatus(err error) (s request.Status) {
 	var application *temporal.ApplicationError
 	if errors.As(err, &application) && application.HasDetails() {
 		_ = application.Details(&s)
@@ -157,28 +159,28 @@ func (b *bench) failureStatus(err error) (s workflows.RequestStatus) {
 	return s
 }
 
-func (b *bench) status(run client.WorkflowRun) *workflows.RequestStatus {
+func (b *bench) status(run client.WorkflowRun) *request.Status {
 	b.t.Helper()
 	answer, err := b.c.QueryWorkflow(b.patient(), run.GetID(), "", workflows.QueryStatus)
 	require.NoError(b.t, err)
-	var s workflows.RequestStatus
+	var s request.Status
 	require.NoError(b.t, answer.Get(&s))
 	return &s
 }
 
-func (b *bench) log(run client.WorkflowRun) []workflows.RequestEntry {
+func (b *bench) log(run client.WorkflowRun) []request.Entry {
 	b.t.Helper()
 	answer, err := b.c.QueryWorkflow(b.patient(), run.GetID(), "", workflows.QueryLog)
 	require.NoError(b.t, err)
-	var l []workflows.RequestEntry
+	var l []request.Entry
 	require.NoError(b.t, answer.Get(&l))
 	return l
 }
 
 // update sends an update and returns its answer or the refusal.
-func (b *bench) update(run client.WorkflowRun, name, input string) (*workflows.RequestStatus, error) {
+func (b *bench) update(run client.WorkflowRun, name, input string) (*request.Status, error) {
 	b.t.Helper()
-	var s workflows.RequestStatus
+	var s request.Status
 	return &s, b.updateInto(run, name, input, &s)
 }
 
@@ -191,7 +193,7 @@ func (b *bench) updateInto(run client.WorkflowRun, name, input string, answer an
 	return handle.Get(b.patient(), answer)
 }
 
-func (b *bench) must(run client.WorkflowRun, name, input string) *workflows.RequestStatus {
+func (b *bench) must(run client.WorkflowRun, name, input string) *request.Status {
 	b.t.Helper()
 	s, err := b.update(run, name, input)
 	require.NoError(b.t, err)
@@ -199,15 +201,15 @@ func (b *bench) must(run client.WorkflowRun, name, input string) *workflows.Requ
 }
 
 // await waits until the request's status is as wanted.
-func (b *bench) await(run client.WorkflowRun, what string, wanted func(*workflows.RequestStatus) bool) *workflows.RequestStatus {
+func (b *bench) await(run client.WorkflowRun, what string, wanted func(*request.Status) bool) *request.Status {
 	b.t.Helper()
-	var s *workflows.RequestStatus
+	var s *request.Status
 	harness.Await(b.t, what, func(ctx context.Context) error {
 		answer, err := b.c.QueryWorkflow(ctx, run.GetID(), "", workflows.QueryStatus)
 		if err != nil {
 			return err
 		}
-		s = &workflows.RequestStatus{}
+		s = &request.Status{}
 		if err := answer.Get(s); err != nil {
 			return err
 		}
@@ -220,6 +222,6 @@ func (b *bench) await(run client.WorkflowRun, what string, wanted func(*workflow
 	return s
 }
 
-func jobRunning(n int) func(*workflows.RequestStatus) bool {
-	return func(s *workflows.RequestStatus) bool { return len(s.Jobs) > n && s.Jobs[n].State == "RUNNING" }
+func jobRunning(n int) func(*request.Status) bool {
+	return func(s *request.Status) bool { return len(s.Jobs) > n && s.Jobs[n].State == "RUNNING" }
 }

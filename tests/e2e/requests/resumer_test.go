@@ -13,6 +13,8 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/request"
+	"sluice/workflows/resumer"
 )
 
 // TestResumerAsASchedule takes the schedule from its making to its removal.
@@ -37,7 +39,7 @@ func TestResumerAsASchedule(t *testing.T) {
 	require.Contains(t, again.Stderr, "was there already")
 	for range 2 { // each time another sweep
 		p.Starter("request", "suspend", id, "--reason", "by hand").OK(t)
-		s := p.await(run, "the schedule resumes it", func(s *workflows.RequestStatus) bool { return s.State == jobchain.Running })
+		s := p.await(run, "the schedule resumes it", func(s *request.Status) bool { return s.State == jobchain.Running })
 		require.Nil(t, s.Claim)
 	}
 	var shown struct {
@@ -101,7 +103,7 @@ func TestSweepStopsBetweenTwoRequests(t *testing.T) {
 	b.stopWorker() // nobody answers the claim until the signal is there
 	run := sweep(t, elsewhere, b.Name("sweep"), clause)
 	harness.Await(t, "it resumes the first", func(ctx context.Context) error {
-		var s workflows.ResumeSuspendedStatus
+		var s resumer.Status
 		answer, err := elsewhere.Client.QueryWorkflow(ctx, run.GetID(), "", workflows.QueryStatus)
 		if err == nil {
 			err = answer.Get(&s)
@@ -113,7 +115,7 @@ func TestSweepStopsBetweenTwoRequests(t *testing.T) {
 	})
 	elsewhere.Temporal("workflow", "signal", "--workflow-id", run.GetID(), "--name", "stop").OK(t)
 	b.startWorker()
-	var swept workflows.ResumeSuspendedResult
+	var swept resumer.Result
 	require.NoError(t, run.Get(b.patient(), &swept))
 	require.Empty(t, swept.Failed)
 	require.Len(t, swept.Resumed, 1)
@@ -132,7 +134,7 @@ func TestSweepContinuesAsNew(t *testing.T) {
 	first := b.describe(run.GetID())
 	lengthen(b, run)
 	elsewhere.StartWorker()
-	var swept workflows.ResumeSuspendedResult
+	var swept resumer.Result
 	require.NoError(t, run.Get(b.patient(), &swept))
 	require.NotEqual(t, first, b.describe(run.GetID()))
 	require.Empty(t, swept.Failed)

@@ -10,6 +10,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/jobchain"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 func TestSuspendStopsJobsAndResumeGoesOnFromTheirCheckpoints(t *testing.T) {
@@ -51,7 +52,7 @@ func TestCaseR09SuspendingCountsNoTry(t *testing.T) {
 		b.must(run, "resume", `{}`)
 	}
 	// Suspended once more in the pause between try 1 and try 2.
-	b.await(run, "try 1 has failed", func(s *workflows.RequestStatus) bool {
+	b.await(run, "try 1 has failed", func(s *request.Status) bool {
 		return s.Jobs[0].State == "PENDING" && s.Jobs[0].Error != "" && len(s.Jobs[0].WaitsFor) > 0
 	})
 	s := b.must(run, "suspend", `{}`)
@@ -71,7 +72,7 @@ func TestCaseR01ResumeStartsNothingTwice(t *testing.T) {
 		run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"3s"}}]}`)
 		b.await(run, "a runs", jobRunning(0))
 		b.must(run, "suspend", `{}`)
-		var claim workflows.ClaimAnswer
+		var claim request.ClaimAnswer
 		require.NoError(t, b.updateInto(run, "claim", `{"holder":"one"}`, &claim))
 		require.True(t, claim.Claimed)
 		require.NoError(t, b.updateInto(run, "unclaim", `{"holder":"one","token":1}`, &claim))
@@ -156,7 +157,7 @@ func TestSuspendOfChildRequestsReachesThem(t *testing.T) {
 	s := b.must(run, "suspend", `{}`)
 	require.Equal(t, jobchain.Suspended, s.State)
 	require.Equal(t, jobchain.Running, s.Jobs[0].State)
-	c := b.await(sub, "the child is suspended", func(s *workflows.RequestStatus) bool { return s.State == "SUSPENDED" })
+	c := b.await(sub, "the child is suspended", func(s *request.Status) bool { return s.State == "SUSPENDED" })
 	require.Nil(t, c.ResumeBy, "it does not expire by itself")
 	time.Sleep(4 * time.Second) // longer than the job's timeout, which does not run
 	b.must(run, "resume", `{}`)
@@ -193,7 +194,7 @@ func TestStopWaitsForTheGraceAndDropsWhatOutlivesIt(t *testing.T) {
 	run := b.start(`{"jobs":[
 		{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"60s"}},
 		{"id":"b","activity":"Test.Job","heartbeat":"5s","input":{"takes":"5s","ignoreCancel":true}}]}`)
-	b.await(run, "both run", func(s *workflows.RequestStatus) bool { return jobRunning(0)(s) && jobRunning(1)(s) })
+	b.await(run, "both run", func(s *request.Status) bool { return jobRunning(0)(s) && jobRunning(1)(s) })
 	s := b.must(run, "stop", `{"reason":"enough","grace":"1s"}`)
 	require.Equal(t, jobchain.Stopped, s.State)
 	require.Equal(t, 2, s.Stopping)
@@ -212,7 +213,7 @@ func TestDeadlineEndsTheRequest(t *testing.T) {
 	failure := b.failure(run)
 	require.Equal(t, activities.TypeRequestFailed, failure.Type())
 	require.Contains(t, failure.Message(), "deadline")
-	var s workflows.RequestStatus
+	var s request.Status
 	require.NoError(t, failure.Details(&s))
 	require.Equal(t, jobchain.Fail, s.State)
 	require.NotNil(t, s.FinishedAt)

@@ -20,9 +20,11 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice"
 	"sluice/activities"
 	"sluice/internal/jobchain"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // replay runs the histories of all runs of a request against the code, each so
@@ -42,7 +44,7 @@ func (b *bench) replay(id string, times int) {
 			ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())},
 		})
 		require.NoError(b.t, err)
-		workflows.Register(replayer)
+		sluice.RegisterWorkflows(replayer)
 		started := history.Events[0].GetWorkflowExecutionStartedEventAttributes()
 		require.NoError(b.t, replayer.ReplayWorkflowHistoryWithOptions(nil, history, worker.ReplayWorkflowHistoryOptions{
 			OriginalExecution: workflow.Execution{ID: id, RunID: started.GetOriginalExecutionRunId()}}), id)
@@ -180,7 +182,7 @@ func TestSignalsCountInTheOrderOfTheirArrival(t *testing.T) {
 					}
 				}
 				b.startWorker()
-				b.await(run, "the last one counted", func(s *workflows.RequestStatus) bool { return s.State == want })
+				b.await(run, "the last one counted", func(s *request.Status) bool { return s.State == want })
 				if want != jobchain.Stopped {
 					b.must(run, "stop", `{"grace":"1s"}`)
 				}
@@ -236,7 +238,7 @@ func TestCaseR11RollOver(t *testing.T) {
 		}
 		waited <- err
 	}()
-	b.await(run, "it waits for a to stop", func(s *workflows.RequestStatus) bool { return s.Stopping == 1 })
+	b.await(run, "it waits for a to stop", func(s *request.Status) bool { return s.Stopping == 1 })
 	rolled, others := make(chan struct{}), make(chan error, 4)
 	for range cap(others) {
 		go func() {
@@ -281,15 +283,15 @@ func TestCaseR11CallersGetADefiniteAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := b.start(stubborn)
 			b.await(run, "a runs", jobRunning(0))
-			answered := make(chan *workflows.RequestStatus, 1)
+			answered := make(chan *request.Status, 1)
 			go func() {
-				s := &workflows.RequestStatus{}
+				s := &request.Status{}
 				if err := b.updateInto(run, "suspend", `{"grace":"30s","wait":"30s"}`, s); err != nil {
-					s = &workflows.RequestStatus{Reason: err.Error()}
+					s = &request.Status{Reason: err.Error()}
 				}
 				answered <- s
 			}()
-			b.await(run, "it is suspended", func(s *workflows.RequestStatus) bool { return s.State == "SUSPENDED" && s.Stopping == 1 })
+			b.await(run, "it is suspended", func(s *request.Status) bool { return s.State == "SUSPENDED" && s.Stopping == 1 })
 			meanwhile(t, run)
 			select {
 			case s := <-answered:
@@ -315,7 +317,7 @@ func TestCaseR11MessagesAtTheEnd(t *testing.T) {
 				defer cancel()
 				handle, err := b.c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: "resume",
 					Args: []any{json.RawMessage(`{}`)}, WaitForStage: client.WorkflowUpdateStageCompleted})
-				var s workflows.RequestStatus
+				var s request.Status
 				if err == nil {
 					err = handle.Get(ctx, &s)
 				}

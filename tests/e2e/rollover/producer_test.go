@@ -15,6 +15,7 @@ import (
 
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/producer"
 )
 
 // What add has accepted is stored once, and in order, however often the producer
@@ -34,7 +35,7 @@ func TestRecordsAddedDuringARollOverAreStoredOnce(t *testing.T) {
 			for n := range each {
 				data := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%d/%03d", sender, n))
 				m := message{"add", fmt.Sprintf(`{"records":[{"Data":%q,"PartitionKey":"key-%d"}]}`, data, sender), false}
-				var answer workflows.AddAnswer
+				var answer producer.AddAnswer
 				err := g.send(m, &answer)
 				for refused(err) { // it is stopped
 					pause()
@@ -57,7 +58,7 @@ func TestRecordsAddedDuringARollOverAreStoredOnce(t *testing.T) {
 	}
 	atOnce(adds(0), adds(1), adds(2), adds(3), others)
 	harness.Await(t, "all is sent", func(context.Context) error {
-		var answer workflows.FlushAnswer // comes early when a run ends
+		var answer producer.FlushAnswer // comes early when a run ends
 		if err := g.send(message{"flush", `{"wait":"30s"}`, false}, &answer); err != nil {
 			return err
 		}

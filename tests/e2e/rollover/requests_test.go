@@ -16,6 +16,8 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/request"
+	"sluice/workflows/resumer"
 )
 
 // requests is a stack with a worker, and the test jobs in a process of their own.
@@ -79,17 +81,17 @@ func TestSuspendsAndResumesSentDuringARollOverAllCount(t *testing.T) {
 				wanted = jobchain.Suspended
 			}
 		}
-		await(g, fmt.Sprintf("it is %s", wanted), func(s workflows.RequestStatus) bool { return s.State == wanted })
+		await(g, fmt.Sprintf("it is %s", wanted), func(s request.Status) bool { return s.State == wanted })
 		if wanted == jobchain.Suspended {
 			g.claims()
 			sent += 2
 			sent++
 			g.must(message{"resume", `{}`, round%2 == 0}, nil)
-			await(g, "it is resumed", func(s workflows.RequestStatus) bool { return s.State == jobchain.Running })
+			await(g, "it is resumed", func(s request.Status) bool { return s.State == jobchain.Running })
 		}
 		require.Len(t, g.arrived(), sent)
 	}
-	var result workflows.RequestResult
+	var result request.Result
 	g.result(&result)
 	require.Equal(t, jobchain.Complete, result.State)
 	require.Equal(t, jobs, result.FinishedJobs)
@@ -104,7 +106,7 @@ func TestSuspendsAndResumesSentDuringARollOverAllCount(t *testing.T) {
 // claims takes the claim of a suspended request and gives it back.
 func (g *target) claims() {
 	g.t.Helper()
-	var answer workflows.ClaimAnswer
+	var answer request.ClaimAnswer
 	g.must(message{"claim", `{"holder":"test"}`, false}, &answer)
 	require.True(g.t, answer.Claimed)
 	g.must(message{"unclaim", fmt.Sprintf(`{"holder":"test","token":%d}`, answer.Token), false}, &answer)
@@ -131,9 +133,9 @@ func TestAStopSentDuringARollOverStops(t *testing.T) {
 	r := newRequests(t)
 	for n := range 6 {
 		g := r.chain(100, "stopped")
-		await(g, "some jobs ran", func(s workflows.RequestStatus) bool { return s.FinishedJobs >= 3+n })
+		await(g, "some jobs ran", func(s request.Status) bool { return s.FinishedJobs >= 3+n })
 		g.must(message{"stop", `{"reason":"enough"}`, n%2 == 0}, nil)
-		var result workflows.RequestResult
+		var result request.Result
 		g.result(&result)
 		require.Equal(t, jobchain.Stopped, result.State)
 		require.Less(t, result.FinishedJobs, result.TotalJobs)
@@ -157,16 +159,16 @@ func TestAStopSentToASweepThatRollsOverEndsIt(t *testing.T) {
 	require.NoError(t, err)
 	harness.Await(t, "all are seen suspended", visible(r.Client, filter, suspended))
 	g := start(t, r.Stack, workflows.TypeResumeSuspended, r.Name("sweep"), string(raw))
-	await(g, "a few are resumed", func(s workflows.ResumeSuspendedStatus) bool { return len(s.Resumed) >= 4 })
+	await(g, "a few are resumed", func(s resumer.Status) bool { return len(s.Resumed) >= 4 })
 	g.must(message{"stop", `{}`, true}, nil)
-	var result workflows.ResumeSuspendedResult
+	var result resumer.Result
 	g.result(&result)
 	require.Empty(t, result.Failed)
 	require.Less(t, len(result.Resumed), suspended)
 	g.rolledOver(1)
 	resumed := 0
 	for _, one := range all {
-		var s workflows.RequestStatus
+		var s request.Status
 		require.NoError(t, one.status(&s))
 		if s.State == jobchain.Running {
 			resumed++

@@ -11,6 +11,7 @@ import (
 
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/countobjects"
 )
 
 // watched are the parts of Quiescence's status and result that count here.
@@ -99,14 +100,14 @@ func TestACounterAnswersEveryoneThatEndsIt(t *testing.T) {
 			}
 			end := func(name string) func() {
 				return func() {
-					var answer workflows.CountStatus
+					var answer countobjects.Status
 					if err := g.send(message{name, `{"wait":"1m"}`, false}, &answer); err != nil || answer.State != ends.state {
 						t.Errorf("%s: %+v, %v", name, answer, err)
 					}
 				}
 			}
 			atOnce(end(ends.messages[0]), end(ends.messages[1]))
-			var result workflows.CountStatus
+			var result countobjects.Status
 			g.result(&result)
 			require.Equal(t, ends.state, result.State)
 			if ends.state == "DONE" {

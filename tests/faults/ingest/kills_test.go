@@ -20,7 +20,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"sluice/tests/harness"
-	"sluice/workflows"
+	"sluice/workflows/ingest"
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
@@ -111,7 +111,7 @@ func ended(t *testing.T, s *harness.Stack, id string) bool {
 	return err == nil && described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 }
 
-func await(t *testing.T, s *harness.Stack, id string) (result workflows.IngestResult) {
+func await(t *testing.T, s *harness.Stack, id string) (result ingest.Result) {
 	harness.AwaitFor(t, 5*time.Minute, id+" ends", func(ctx context.Context) error {
 		described, err := s.Client.DescribeWorkflow(ctx, id, "")
 		if err != nil {

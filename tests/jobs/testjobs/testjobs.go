@@ -22,7 +22,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/duration"
-	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // Names under which the jobs are registered.
@@ -152,7 +152,7 @@ func work(ctx context.Context, in Input) (first int, err error) {
 // keyOf names the try: all its dispatches have it.
 func keyOf(ctx context.Context) string {
 	info := activity.GetInfo(ctx)
-	return info.WorkflowExecution.ID + " " + workflows.TryOfActivity(info.ActivityID)
+	return info.WorkflowExecution.ID + " " + request.TryOfActivity(info.ActivityID)
 }
 
 func (j *Jobs) begin(name, key string) (dispatch int) {
@@ -189,7 +189,7 @@ func (j *Jobs) write(line string) {
 
 // number is the try's number in an activity ID "<job>/<try>" or "<job>/<try>/<n>".
 func number(activityID string) int {
-	_, try, _ := strings.Cut(workflows.TryOfActivity(activityID), "/")
+	_, try, _ := strings.Cut(request.TryOfActivity(activityID), "/")
 	n, err := strconv.Atoi(try)
 	if err != nil {
 		return 0

@@ -1,0 +1,52 @@
+package sluice
+
+import (
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/wire"
+	"sluice/workflows/claimtasks"
+	"sluice/workflows/countobjects"
+	"sluice/workflows/ingest"
+	"sluice/workflows/producer"
+	"sluice/workflows/quiescence"
+	"sluice/workflows/request"
+	"sluice/workflows/resumer"
+	"sluice/workflows/task"
+	"sluice/workflows/throughput"
+)
+
+// registry maps each workflow type to its code. The type is written out, so that
+// renaming a function cannot rename the workflow.
+var registry = []struct {
+	name string
+	code any
+}{
+	{wire.TypeThroughput, throughput.Workflow},
+	{wire.TypeClaimTasks, claimtasks.Workflow},
+	{wire.TypeTask, task.Workflow},
+	{wire.TypeIngest, ingest.Workflow},
+	{wire.TypeRequest, request.Workflow},
+	{wire.TypeResumeSuspended, resumer.Workflow},
+	{wire.TypeQuiescence, quiescence.Workflow},
+	{wire.TypePoll, quiescence.Poll},
+	{wire.TypeCountObjects, countobjects.Workflow},
+	{wire.TypeProducer, producer.Workflow},
+}
+
+// RegisterWorkflows adds every workflow to w. The worker and the replay tests both call
+// it, so a workflow cannot run in one and be unknown to the other.
+func RegisterWorkflows(w worker.WorkflowRegistry) {
+	for _, r := range registry {
+		w.RegisterWorkflowWithOptions(r.code, workflow.RegisterOptions{Name: r.name})
+	}
+}
+
+// WorkflowNames lists the workflow types, as clients and histories spell them.
+func WorkflowNames() []string {
+	names := make([]string, len(registry))
+	for i, r := range registry {
+		names[i] = r.name
+	}
+	return names
+}

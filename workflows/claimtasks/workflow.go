@@ -1,0 +1,176 @@
+package claimtasks
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
+)
+
+// Workflow claims tasks from Azure queues and runs each as a workflow Task, at
+// most capacity of them at once. One long-lived activity polls, claims and
+// starts; the workflow keeps the books: which tasks run, what was poisoned, what
+// the queues look like.
+//
+// Messages: updates capacity, drain, stop; signal finished, which a Task sends
+// at its end; queries status and control (the latter is the polling activity's
+// own). Temporal's cancel does what stop does and closes the workflow Canceled.
+//
+// History, workflow tasks not counted: three events for a report of the polling
+// activity, of which there is at most one per 12 tasks as they trickle in and
+// one per 32 or more under load; one for a task that finishes; two for an
+// update. An idle day adds less than 100 events in all.
+func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
+	in := continued{Input: defaultInput()}
+	if err := shell.Decode(wire.TypeClaimTasks, raw, shell.InputOf(ctx, &in.Input, &in)); err != nil {
+		return nil, err
+	}
+	c := &claimer{in: &in.Input, state: in.Resumed, ref: claimerRef(ctx)}
+	if c.state == nil {
+		c.state = newCarried(in.Capacity, workflow.Now(ctx))
+	} else {
+		c.shown = shell.Attributes{State: c.state.State, Kind: wire.TypeClaimTasks, Target: c.target()}
+	}
+	if err := c.handle(ctx); err != nil {
+		return nil, err
+	}
+	return c.run(ctx)
+}
+
+// claimer is a run of ClaimTasks.
+type claimer struct {
+	in      *Input
+	state   *carried
+	ref     wire.ClaimerRef
+	shown   shell.Attributes
+	signals *shell.Inbox
+	polling shell.Waiting
+	ended   bool
+	failed  string // last failure of the polling activity itself
+}
+
+func claimerRef(ctx workflow.Context) wire.ClaimerRef {
+	info := workflow.GetInfo(ctx)
+	return wire.ClaimerRef{WorkflowID: info.WorkflowExecution.ID, FirstRunID: info.FirstRunID}
+}
+
+// target is what the search attribute names: the first queue, or whose URLs.
+func (c *claimer) target() string {
+	if c.in.SignedURLs != nil {
+		return c.in.SignedURLs.ProvisionerID + "/" + c.in.SignedURLs.WorkerType
+	}
+	return c.in.Queues[0].Name
+}
+
+// run has the activity poll, again and again, until nothing is left to do.
+func (c *claimer) run(ctx workflow.Context) (*Status, error) {
+	workflow.Go(ctx, c.watchCancel)
+	// A cancelled context would end the activity before the tasks have stopped.
+	work, _ := workflow.NewDisconnectedContext(ctx)
+	workflow.Go(work, c.interruptOver)
+	for {
+		if err := c.show(work); err != nil {
+			return nil, err
+		}
+		if c.state.over(c.in.MaxTasks) {
+			return c.end(work)
+		}
+		if err := c.poll(work); err != nil {
+			return nil, err
+		}
+		if workflow.GetInfo(work).GetContinueAsNewSuggested() && !c.state.over(c.in.MaxTasks) {
+			return nil, c.continueAsNew(work)
+		}
+	}
+}
+
+// watchCancel turns Temporal's cancel into a stop, so that tasks end in order.
+func (c *claimer) watchCancel(ctx workflow.Context) {
+	ctx.Done().Receive(ctx, nil)
+	c.state.Canceled = true
+	c.stop("canceled")
+}
+
+func (c *claimer) stop(reason string) {
+	if c.state.State != wire.ClaimStopped {
+		c.state.State, c.state.Reason = wire.ClaimStopped, reason
+	}
+}
+
+// poll runs one attempt of the polling activity and enters in the books what it
+// did, however it ended.
+func (c *claimer) poll(ctx workflow.Context) error {
+	end, err := shell.Wait[wire.PollReport, wire.PollMemory](ctx, &c.polling, pollOptions(c.in, c.state), wire.ClaimPoll, wire.PollInput{
+		Claimer: c.ref, Spec: c.in.pollSpec(), Carry: c.state.Carry, Queues: c.state.Queues,
+	})
+	switch {
+	case err != nil: // no error of queues and services ends it: something is wrong with the worker
+		c.failed = err.Error()
+		workflow.GetLogger(ctx).Error("claimer's polling activity failed; it is started again", "error", err)
+		return workflow.Sleep(ctx, 10*time.Second)
+	case end.Result != nil:
+		c.state.report(*end.Result)
+	case end.Left != nil:
+		c.state.report(end.Left.Report())
+	}
+	c.failed = ""
+	if end.Failure != nil {
+		c.failed = end.Failure.Error()
+	}
+	return nil
+}
+
+// interruptOver ends an attempt that waits for nothing any more by the books,
+// whether or not a worker has begun it.
+func (c *claimer) interruptOver(ctx workflow.Context) {
+	for workflow.Await(ctx, func() bool { return c.polling.Uninterrupted() && c.state.over(c.in.MaxTasks) }) == nil {
+		c.polling.Interrupt()
+	}
+}
+
+// pollOptions are for an activity that lives long. A lost worker is noticed within
+// 15 s. It ends by itself every twelve hours, so that the start-to-close timeout is
+// only for one that hangs.
+func pollOptions(in *Input, s *carried) workflow.ActivityOptions {
+	options := activities.WaitOptions()
+	options.StartToCloseTimeout = 24 * time.Hour
+	options.HeartbeatTimeout = 15 * time.Second
+	options.Summary = "claims tasks from " + sourceName(in)
+	if s.State != wire.ClaimOpen {
+		options.Summary = "waits for the running tasks"
+	}
+	return options
+}
+
+func sourceName(in *Input) string {
+	if in.SignedURLs != nil {
+		return "the queues of " + in.SignedURLs.ProvisionerID + "/" + in.SignedURLs.WorkerType
+	}
+	if len(in.Queues) > 1 {
+		return "queue " + in.Queues[0].Name + " and lower ones"
+	}
+	return "queue " + in.Queues[0].Name
+}
+
+// end closes the claimer after its tasks.
+func (c *claimer) end(ctx workflow.Context) (*Status, error) {
+	c.stop("every task that it was to claim has ended")
+	c.ended = true
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return nil, err
+	}
+	c.state.Early = nil // all that was started has been reported and has ended
+	if err := c.show(ctx); err != nil {
+		return nil, err
+	}
+	status := c.state.status(workflow.Now(ctx))
+	if c.state.Canceled {
+		return nil, temporal.NewCanceledError(status)
+	}
+	return &status, nil
+}

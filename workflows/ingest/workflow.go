@@ -1,0 +1,64 @@
+package ingest
+
+import (
+	"encoding/json"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
+)
+
+// Phases of Ingest, in their order.
+const (
+	phasePrepare  = "PREPARE"  // everything named is looked up, the objects are listed
+	phaseDispatch = "DISPATCH" // a task per object goes on the queue
+	phaseStream   = "STREAM"   // tasks stream their objects to Kinesis
+	phaseSettle   = "SETTLE"   // the delivery falls quiet
+	phaseCompare  = "COMPARE"  // what was delivered is read and compared
+	phaseFinish   = "FINISH"   // what was started is ended
+)
+
+// Streaming is the phase in which the live count of tasks is in the
+// heartbeat of the activity that waits for them.
+const Streaming = phaseStream
+
+// Workflow takes in the objects under a prefix: a task per object goes on an Azure
+// queue, ClaimTasks claims them, each runs a Request that streams the object's
+// records to Kinesis and writes its progress to DynamoDB; CountObjects counts
+// what the stream's delivery writes to S3, Quiescence decides that the last has
+// landed, and a summary compares by record id. While records are missing and the
+// deadline has not passed it watches another generation.
+//
+// Messages: the query status. Temporal's cancel ends the claimer, and the
+// counter if this run started it, and closes the workflow as Canceled; messages
+// still on the queue stay there.
+//
+// History: about 70 events, and 20 for every further generation, whatever the
+// number of objects and records.
+func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
+	in := defaultInput()
+	if err := shell.Decode(wire.TypeIngest, raw, &in); err != nil {
+		return nil, err
+	}
+	run := newRun(ctx, in)
+	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, run.status); err != nil {
+		return nil, err
+	}
+	if err := run.attributes.Set(ctx, wire.StateOpen, wire.TypeIngest, in.Bucket); err != nil {
+		return nil, err
+	}
+	result, err := run.ingest(ctx)
+	// The end of what was started must not be lost to a cancellation.
+	ending, _ := workflow.NewDisconnectedContext(ctx)
+	if endErr := run.finish(ending, err == nil && result.Missing == 0); err == nil {
+		err = endErr
+	}
+	if err != nil {
+		return nil, activities.Final(err)
+	}
+	run.result = result
+	run.show(ending, phaseFinish, "")
+	return result, run.attributes.Set(ending, wire.StateDone, "", "")
+}

@@ -1,0 +1,131 @@
+package shell
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/backoff"
+)
+
+// Waiting is the activity of a workflow that waits for something to happen, and
+// that messages interrupt. However an attempt ends after that (with a result,
+// cancelled, failed, its worker lost, never begun), the message goes on from what
+// the attempt knew.
+//
+// The workflow owns the repeats: every attempt is an activity of its own. What
+// Temporal itself would repeat loses its heartbeat when it is cancelled between
+// two attempts. A repeat costs six events, and there is one only where a worker is
+// lost or stops.
+type Waiting struct {
+	cancel      workflow.CancelFunc // of the attempt under way; nil between two
+	interrupted bool
+	failures    int // attempts in a row that failed for nobody's stop or loss
+}
+
+// Interrupt has the attempt under way hand back what it knows. Between two
+// attempts there is no need: the next begins with what the message changed.
+func (w *Waiting) Interrupt() {
+	if w.cancel != nil {
+		w.interrupted = true
+		w.cancel()
+	}
+}
+
+// Uninterrupted reports that an attempt is under way that no message has
+// interrupted.
+func (w *Waiting) Uninterrupted() bool { return w.cancel != nil && !w.interrupted }
+
+// Waited is how an attempt ended: with a result, or with the state that it left.
+// There is neither where it never began.
+type Waited[R, S any] struct {
+	Result *R
+	Left   *S
+	// Interrupted says that a message came meanwhile: a result is to be judged
+	// by what the message changed.
+	Interrupted bool
+	// Failure is what the next attempt is to mend.
+	Failure error
+}
+
+// Wait runs one attempt, and the pause that a failed one is followed by. It fails
+// where the activity does for good and no message came meanwhile, and when the
+// workflow is cancelled.
+func Wait[R, S any](ctx workflow.Context, w *Waiting, options workflow.ActivityOptions, activity string, input any) (Waited[R, S], error) {
+	options.WaitForCancellation = true
+	options.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
+	attempt, cancel := workflow.WithCancel(workflow.WithActivityOptions(ctx, options))
+	defer cancel()
+	w.cancel, w.interrupted = cancel, false
+	defer func() { w.cancel = nil }()
+
+	var result R
+	err := workflow.ExecuteActivity(attempt, activity, input).Get(attempt, &result)
+	switch {
+	case err == nil:
+		w.failures = 0
+		return Waited[R, S]{Result: &result, Interrupted: w.interrupted}, nil
+	case ctx.Err() != nil:
+		return Waited[R, S]{}, ctx.Err()
+	case !w.interrupted && final(err):
+		return Waited[R, S]{}, OwnError(err)
+	case !w.interrupted:
+		w.pause(attempt, err)
+	}
+	end := Waited[R, S]{Left: leftBy[S](err), Interrupted: w.interrupted}
+	if !w.interrupted {
+		end.Failure = OwnError(err)
+	}
+	return end, ctx.Err()
+}
+
+// pause waits after a failure, or until a message comes. A worker that was lost or
+// stops is nobody's overload: another goes on at once.
+func (w *Waiting) pause(ctx workflow.Context, err error) {
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) || activities.TypeOf(err) == activities.TypeWorkerStopping {
+		w.failures = 0
+		return
+	}
+	w.failures++
+	delay := backoff.Policy{Base: time.Second, Cap: 30 * time.Second}.Ceiling(w.failures)
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) {
+		delay = max(delay, application.NextRetryDelay())
+	}
+	_ = workflow.NewTimerWithOptions(ctx, delay, workflow.TimerOptions{Summary: "until the next attempt"}).Get(ctx, nil)
+}
+
+// final reports that repeating does not mend an attempt that failed by itself.
+func final(err error) bool {
+	var application *temporal.ApplicationError
+	return errors.As(err, &application) && application.NonRetryable()
+}
+
+// leftBy is the state that an attempt handed over as it ended, or heartbeat last;
+// nil where there is none.
+func leftBy[S any](err error) *S {
+	var raw json.RawMessage
+	var timeout *temporal.TimeoutError
+	var canceled *temporal.CanceledError
+	var application *temporal.ApplicationError
+	switch {
+	case errors.As(err, &timeout):
+		raw = Detail(timeout.HasLastHeartbeatDetails(), timeout.LastHeartbeatDetails)
+	case errors.As(err, &canceled):
+		raw = Detail(canceled.HasDetails(), canceled.Details)
+	case errors.As(err, &application):
+		raw = CheckpointIn(application)
+	}
+	// An attempt that no worker has begun has request.notStarted in this place, which is
+	// no state.
+	left := new(S)
+	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, left) != nil {
+		return nil
+	}
+	return left
+}

@@ -1,0 +1,24 @@
+package producer
+
+import (
+	"time"
+
+	"sluice/internal/recordbatch"
+)
+
+// state is what a run carries to the next.
+type state struct {
+	State             string             `json:"state"`
+	Buffer            recordbatch.Buffer `json:"buffer"`
+	Since             time.Time          `json:"since,omitzero"` // when the first record that waits for company came
+	KinesisErrors     int64              `json:"kinesisErrors"`
+	ConsecutiveErrors int                `json:"consecutiveErrors"`
+	NextAttemptAt     time.Time          `json:"nextAttemptAt,omitzero"`
+	Events            []Event            `json:"events"`
+}
+
+// carried is the input of a run that continues another.
+type carried struct {
+	Input
+	State state `json:"carried"`
+}

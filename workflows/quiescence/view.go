@@ -1,0 +1,151 @@
+package quiescence
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/quiescence"
+	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
+)
+
+// show tells the Web UI and visibility where the watch stands.
+func (o *observer) show(ctx workflow.Context) error {
+	status, err := o.status()
+	if err != nil {
+		return err
+	}
+	workflow.SetCurrentDetails(ctx, o.details(status))
+	return o.shown.Set(ctx, status.Phase, wire.TypeQuiescence, o.in.Source.Target())
+}
+
+// details is the status in words, as Markdown.
+func (o *observer) details(s Status) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**: %s\n\n", s.Phase, o.words(s))
+	fmt.Fprintf(&b, "- %d seen, generation %d\n", s.Count, s.Generation)
+	fmt.Fprintf(&b, "- %d of %d unchanged polls, %d polls, %d failed\n", s.Repeats, s.RepeatsNeeded, s.Polls, s.FailedPolls)
+	for _, line := range []struct {
+		what string
+		at   *time.Time
+	}{{"last change", s.LastChangeAt}, {"next poll", s.NextPollAt}, {"quiet at the earliest", s.QuietAt}, {"deadline", shell.TimeOrNil(o.rule.Deadline)}} {
+		if line.at != nil {
+			fmt.Fprintf(&b, "- %s: %s\n", line.what, line.at.UTC().Format("2006-01-02 15:04:05 UTC"))
+		}
+	}
+	if s.LastError != "" {
+		fmt.Fprintf(&b, "- last error: %s\n", s.LastError)
+	}
+	if s.Result != nil {
+		for _, then := range s.Result.Then {
+			fmt.Fprintf(&b, "- then[%d]: %s\n", then.N, then.words())
+		}
+	}
+	if chart := o.state.Arrivals.Chart(s.AsOf); chart != "" {
+		fmt.Fprintf(&b, "\nArrivals:\n\n```\n%s\n```\n", chart)
+	}
+	if s.Phase != quiescence.Done {
+		fmt.Fprintf(&b, "\nAs of %s; `starter quiescence status` shows the polls since.\n", s.AsOf.UTC().Format("15:04:05 UTC"))
+	}
+	return b.String()
+}
+
+func (o *observer) words(s Status) string {
+	switch {
+	case s.Phase == quiescence.Done && !o.over:
+		return fmt.Sprintf("%s; watches for late data until %s", s.Result.Reason, o.lateUntil.Format("15:04:05 UTC"))
+	case s.Phase == quiescence.Done && s.Result != nil:
+		return strings.TrimSuffix(s.Result.Reason+", "+s.Result.Note, ", ")
+	case s.Phase == quiescence.Waiting:
+		return "waits for the first record of " + o.in.Source.Target()
+	case s.Phase == quiescence.Flowing:
+		return o.in.Source.Target() + " changes"
+	default:
+		return o.in.Source.Target() + " stands still"
+	}
+}
+
+func (r ThenResult) words() string {
+	switch {
+	case !r.Done:
+		return "under way"
+	case r.OK:
+		return "done"
+	default:
+		return "failed: " + r.Error
+	}
+}
+
+// Result is how a generation ended.
+type Result struct {
+	Reason       string       `json:"reason"`
+	Note         string       `json:"note,omitempty"` // the words of `finish` or `stop`
+	Count        int64        `json:"count"`
+	Polls        int64        `json:"polls"`
+	FailedPolls  int64        `json:"failedPolls"`
+	FirstAt      *time.Time   `json:"firstAt"`
+	LastChangeAt *time.Time   `json:"lastChangeAt"`
+	FinishedAt   time.Time    `json:"finishedAt"`
+	Generation   int          `json:"generation"`
+	Late         bool         `json:"late"`
+	Then         []ThenResult `json:"then"`
+}
+
+// Status is the answer to the query `status` and to the updates.
+type Status struct {
+	AsOf          time.Time  `json:"asOf"`
+	Phase         string     `json:"phase"`
+	Count         int64      `json:"count"`
+	Repeats       int        `json:"repeats"`
+	RepeatsNeeded int        `json:"repeatsNeeded"`
+	Polls         int64      `json:"polls"`
+	FailedPolls   int64      `json:"failedPolls"`
+	LastChangeAt  *time.Time `json:"lastChangeAt"`
+	NextPollAt    *time.Time `json:"nextPollAt"`
+	QuietAt       *time.Time `json:"quietAt"`
+	Generation    int        `json:"generation"`
+	LastError     string     `json:"lastError,omitempty"`
+	Result        *Result    `json:"result"`
+}
+
+func (o *observer) status() (Status, error) {
+	phase := o.state.Phase()
+	if o.over {
+		phase = quiescence.Done
+	}
+	return Status{
+		AsOf:          o.asOf,
+		Phase:         phase,
+		Count:         o.state.Count,
+		Repeats:       o.state.Repeats,
+		RepeatsNeeded: o.rule.Repeats,
+		Polls:         o.state.Polls,
+		FailedPolls:   o.state.FailedPolls,
+		LastChangeAt:  shell.TimeOrNil(o.state.LastChangeAt),
+		NextPollAt:    o.unlessOver(o.state.NextPollAt),
+		QuietAt:       o.unlessOver(o.state.QuietAt(o.rule)),
+		Generation:    max(o.state.Generation, 1),
+		LastError:     o.state.LastError,
+		Result:        o.result,
+	}, nil
+}
+
+func (o *observer) unlessOver(t time.Time) *time.Time {
+	if o.over {
+		return nil
+	}
+	return shell.TimeOrNil(t)
+}
+
+// sourceDocument is the source as it was given, for the body of `then` entries.
+func sourceDocument(s wire.Source) json.RawMessage {
+	raw, err := json.Marshal(s)
+	if err != nil { // not reached: it was read from JSON
+		return json.RawMessage(fmt.Sprintf("%q", s.Target()))
+	}
+	return raw
+}

@@ -1,0 +1,167 @@
+package quiescence
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/quiescence"
+	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
+)
+
+// Workflow watches a target until nothing new has come for a while, then does
+// what `then` says. Input: Input. It completes with a Result;
+// only Temporal's cancel, a source that refuses to go on (onDelete "fail") and a
+// wrong input end it otherwise.
+//
+// Messages: updates `tune` (any of repeats, delay, quietFor, minRecords, expected,
+// deadline), `finish` {"reason"} and `stop` {"reason"}, all answering
+// Status; query `status`; signal `observed` for the signal source.
+//
+// History: six events for the start and the end, seven for a report of the polling
+// activity, of which there are at most thirteen a day however the data comes (see
+// quiescence.Reports), so a day of waiting adds less than a hundred. A message
+// adds about ten, a `then` entry six, an `observed` signal four.
+func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
+	in := continued{Input: defaultInput()}
+	if err := shell.Decode(wire.TypeQuiescence, raw, shell.InputOf(ctx, &in.Input, &in)); err != nil {
+		return nil, err
+	}
+	o, err := newObserver(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return o.run(ctx)
+}
+
+// observer is a run of Quiescence.
+type observer struct {
+	in    Input
+	rule  quiescence.Rule
+	state quiescence.State
+	total int64 // of the signal source
+
+	asOf      time.Time
+	lateUntil time.Time
+	result    *Result // of the last generation that ended
+	over      bool    // nothing is watched any more
+	shown     shell.Attributes
+
+	command  string        // the reason for which a message ends the watch
+	note     string        // and its own words
+	tuned    bool          // a message changed the rule
+	polling  shell.Waiting // the polling activity
+	alarm    alarm         // the one timer of the signal source
+	news     *shell.Inbox  // of the signal source
+	next     shell.RollOver
+	acting   int // `then` entries under way
+	stopActs workflow.CancelFunc
+}
+
+func newObserver(ctx workflow.Context, in continued) (*observer, error) {
+	now := workflow.Now(ctx).UTC()
+	o := &observer{in: in.Input, asOf: now}
+	o.in.fix(now)
+	o.rule = o.in.rule(now)
+	if in.StartTimeout > 0 {
+		o.rule.StartBy = now.Add(in.StartTimeout.Std())
+	}
+	if c := in.Carried; c != nil {
+		o.rule.StartBy, o.lateUntil, o.state, o.result, o.total = c.StartBy, c.LateUntil, c.State, c.Result, c.Total
+	}
+	o.applyLateness()
+	if o.in.Source.Signal != nil {
+		o.news = shell.NewInbox(ctx, wire.SignalObserved)
+	}
+	if err := o.handle(ctx); err != nil {
+		return nil, err
+	}
+	return o, o.show(ctx)
+}
+
+// run watches until the watch is over, and until what follows is done.
+func (o *observer) run(ctx workflow.Context) (*Result, error) {
+	watch := o.poll
+	if o.in.Source.Signal != nil {
+		watch = o.listen
+	}
+	acts, stopActs := workflow.WithCancel(ctx)
+	o.stopActs = stopActs
+	for !o.over {
+		report, err := watch(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o.take(ctx, acts, report)
+		if err := o.show(ctx); err != nil {
+			return nil, err
+		}
+		for o.mayContinueAsNew(ctx) {
+			if now, err := o.next.Now(ctx); err != nil {
+				return nil, err
+			} else if now {
+				return nil, o.continueAsNew(ctx)
+			}
+		}
+	}
+	err := workflow.Await(ctx, func() bool { return o.acting == 0 && workflow.AllHandlersFinished(ctx) })
+	return o.result, err
+}
+
+// take takes in what the watch found, then what a message asked for meanwhile. A
+// watch for late data that found none leaves the result as it is.
+func (o *observer) take(ctx, acts workflow.Context, report wire.WatchReport) {
+	o.state = report.State
+	o.asOf = report.At
+	if report.Reason != "" {
+		o.end(ctx, acts, report.Reason)
+	}
+	o.over = o.over || report.Over || o.command != ""
+	if o.command == quiescence.ReasonStopped {
+		o.stopActs()
+	}
+	if o.command != "" && !o.state.Idle {
+		o.end(ctx, acts, o.command)
+	}
+	o.command = ""
+}
+
+// end gives a generation its result and begins what follows it.
+func (o *observer) end(ctx, acts workflow.Context, reason string) {
+	now := workflow.Now(ctx).UTC()
+	first := o.result == nil
+	o.result = &Result{
+		Reason:       reason,
+		Note:         o.note,
+		Count:        o.state.Count,
+		Polls:        o.state.Polls,
+		FailedPolls:  o.state.FailedPolls,
+		FirstAt:      shell.TimeOrNil(o.state.FirstAt),
+		LastChangeAt: shell.TimeOrNil(o.state.LastChangeAt),
+		FinishedAt:   now,
+		Generation:   max(o.state.Generation, 1),
+		Late:         !first,
+		Then:         []ThenResult{},
+	}
+	o.asOf = now
+	o.act(acts, o.result)
+	watched := reason == quiescence.ReasonQuiet || reason == quiescence.ReasonExpected
+	if first && watched && o.in.Late.Watch > 0 {
+		o.lateUntil = now.Add(o.in.Late.Watch.Std())
+	}
+	o.state.Settle()
+	o.applyLateness()
+	if !watched || !now.Before(o.lateUntil) {
+		o.over = true
+	}
+}
+
+// applyLateness moves the deadline behind the watch for late data: what comes in
+// it is owed a chance to fall quiet too.
+func (o *observer) applyLateness() {
+	if !o.lateUntil.IsZero() && !o.rule.Deadline.IsZero() && o.rule.Deadline.Before(o.lateUntil) {
+		o.rule.Deadline = o.lateUntil
+	}
+}

@@ -1,0 +1,167 @@
+package request
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/jobchain"
+	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
+)
+
+// act does what the gate's state asks for: jobs are asked to stop, child requests
+// told what to do, and the state is shown. To repeat it changes nothing.
+func (r *request) act(ctx workflow.Context) error {
+	if r.gate.State != jobchain.Running {
+		for _, t := range r.tries {
+			if !t.asked && (t.suspendable()) {
+				r.cancelTry(t)
+			}
+		}
+	}
+	r.instruct(ctx)
+	r.acted = r.gate.Changes
+	return r.shown.Set(ctx, string(r.gate.State), r.kind(), "")
+}
+
+// kind is what SluiceType says.
+func (r *request) kind() string {
+	if r.doc.Type != "" {
+		return r.doc.Type
+	}
+	return wire.TypeRequest
+}
+
+// stopping is how many jobs are asked to stop and waited for.
+func (r *request) stopping(now time.Time) int {
+	if r.gate.State == jobchain.Running || !now.Before(r.gate.GraceUntil) {
+		return 0
+	}
+	n := 0
+	for _, t := range r.tries {
+		if r.gate.Ended() || t.suspendable() || !t.child.heard() {
+			n++
+		}
+	}
+	return n
+}
+
+// arm sets the timer to the next instant at which something changes by itself.
+func (r *request) arm(ctx workflow.Context) {
+	now := workflow.Now(ctx)
+	at := shell.Soonest(r.gate.WakeAt(), r.answerBy)
+	switch r.gate.State {
+	case jobchain.Running:
+		if r.task.over {
+			at = shell.Soonest(at, now.Add(time.Millisecond))
+		}
+		if len(r.tries) < r.doc.Parallel() && !historyFull(workflow.GetInfo(ctx)) {
+			at = shell.Soonest(at, r.chain.WakeAt())
+		}
+		for _, t := range r.tries {
+			if t.child != nil && t.child.isRequest && t.child.checking == nil && !t.child.timedOut {
+				at = shell.Soonest(at, t.child.checkAt)
+			}
+		}
+	default:
+		if r.stopping(now) > 0 {
+			at = shell.Soonest(at, r.gate.GraceUntil)
+		}
+	}
+	r.wake.Set(r.ctx, at, "next: a deadline, a retry or the end of a grace")
+}
+
+// publish shows where the request is in the Web UI.
+func (r *request) publish(ctx workflow.Context) {
+	workflow.SetCurrentDetails(ctx, r.details(ctx))
+}
+
+// Rows of the job table in the details: what runs or was stopped, and what failed
+// lately.
+const (
+	detailsRunning = 10
+	detailsFailed  = 5
+	detailsSearch  = 200 // log entries looked through for failures
+)
+
+// details is the request in Markdown: progress, what it waits for and until
+// when, its last errors.
+func (r *request) details(ctx workflow.Context) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s** — %d of %d jobs complete, %d running", r.gate.State, r.chain.Finished(), r.chain.Total(), len(r.tries))
+	if failed := r.chain.Count(jobchain.Fail); failed > 0 {
+		fmt.Fprintf(&b, ", %d failed", failed)
+	}
+	if stopped := r.chain.Count(jobchain.Stopped); stopped > 0 {
+		fmt.Fprintf(&b, ", %d stopped", stopped)
+	}
+	b.WriteString("\n\n")
+	r.detailsOfWait(&b, workflow.Now(ctx))
+	rows := r.tries[:min(len(r.tries), detailsRunning)]
+	stopped := r.chain.StoppedJobs(detailsRunning - len(rows))
+	failed := r.lastFailures()
+	if len(rows)+len(stopped)+len(failed) == 0 {
+		return b.String()
+	}
+	b.WriteString("| job | state | try | since | error |\n|---|---|---|---|---|\n")
+	for _, t := range rows {
+		r.detailsRow(&b, t.job)
+	}
+	for _, i := range append(stopped, failed...) {
+		r.detailsRow(&b, i)
+	}
+	if more := len(r.tries) - len(rows); more > 0 {
+		fmt.Fprintf(&b, "\n%d more are running.\n", more)
+	}
+	return b.String()
+}
+
+func (r *request) detailsOfWait(b *strings.Builder, now time.Time) {
+	if r.gate.Reason != "" {
+		fmt.Fprintf(b, "Reason: %s\n\n", markdown(r.gate.Reason))
+	}
+	if n := r.stopping(now); n > 0 {
+		fmt.Fprintf(b, "Waits until %s for %d jobs to stop.\n\n", r.gate.GraceUntil.UTC().Format(time.RFC3339), n)
+	}
+	switch {
+	case r.gate.State == jobchain.Suspended && r.gate.ResumeBy.IsZero():
+		b.WriteString("Waits to be resumed; does not expire.\n\n")
+	case r.gate.State == jobchain.Suspended:
+		fmt.Fprintf(b, "Waits to be resumed, until %s.\n\n", r.gate.ResumeBy.UTC().Format(time.RFC3339))
+	case r.gate.State == jobchain.Running && len(r.tries) == 0 && !r.chain.WakeAt().IsZero():
+		fmt.Fprintf(b, "Waits until %s for the next try.\n\n", r.chain.WakeAt().UTC().Format(time.RFC3339))
+	}
+	if r.gate.Claim.Live(now) {
+		fmt.Fprintf(b, "Claimed by %s until %s.\n\n", markdown(r.gate.Claim.Holder), r.gate.Claim.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	if !r.gate.DeadlineAt.IsZero() {
+		fmt.Fprintf(b, "Deadline: %s.\n\n", r.gate.DeadlineAt.UTC().Format(time.RFC3339))
+	}
+}
+
+func (r *request) detailsRow(b *strings.Builder, i int) {
+	v := r.chain.View(i)
+	fmt.Fprintf(b, "| %s | %s | %d | %s | %s |\n", r.chain.Job(i).ID, v.State, v.Tries,
+		v.Started.UTC().Format(time.RFC3339), markdown(errorText(v.Type, v.Error)))
+}
+
+// lastFailures are the jobs of the latest failures in the log, newest first.
+func (r *request) lastFailures() []int {
+	log := r.chain.Log()
+	var jobs []int
+	for n := log.Len() - 1; n >= max(0, log.Len()-detailsSearch) && len(jobs) < detailsFailed; n-- {
+		e := log.At(n)
+		if v := r.chain.View(e.Job); e.State == jobchain.Fail && v.State != jobchain.Running && v.Tries == e.Try {
+			jobs = append(jobs, e.Job)
+		}
+	}
+	return jobs
+}
+
+// markdown keeps text from breaking a table.
+func markdown(text string) string {
+	return strings.NewReplacer("|", "\\|", "\n", " ").Replace(text)
+}

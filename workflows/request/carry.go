@@ -1,0 +1,104 @@
+package request
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/jobchain"
+	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
+)
+
+// carried is what a run hands to the next besides the document, in whose
+// `finished` the outputs are.
+type carried struct {
+	Created  time.Time        `json:"created"`
+	Gate     jobchain.Gate    `json:"gate"`
+	Chain    jobchain.Carried `json:"chain"`
+	Children []carriedChild   `json:"children,omitempty"`
+}
+
+// carriedChild is a child workflow that runs on.
+type carriedChild struct {
+	Job       int         `json:"job"`
+	Number    int         `json:"number"`
+	StartedAt time.Time   `json:"startedAt,omitzero"`
+	Told      instruction `json:"told,omitempty"`
+}
+
+// continued is the input of a run that goes on from another.
+type continued struct {
+	jobchain.Document
+	Carried json.RawMessage `json:"carried,omitempty"`
+}
+
+// rollOverDue reports that the history has grown enough for another run, or that
+// nothing runs and a job is to be repeated whose activity ID this run can't take.
+func (r *request) rollOverDue(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || historyFull(info) || len(r.tries) == 0 && r.ids.missed(r.chain)
+}
+
+// mayRollOver reports that another run is due and nothing would be lost: no
+// activity is pending, no handler unfinished, no signal untaken. Children run on.
+func (r *request) mayRollOver(ctx workflow.Context) bool {
+	if !r.rollOverDue(ctx) || r.gate.Ended() || r.canceled() || r.signals.Pending() || !workflow.AllHandlersFinished(ctx) {
+		return false
+	}
+	for _, t := range r.tries {
+		c := t.child
+		if c == nil || t.ended() || !c.running() || c.checking != nil || (c.telling != nil && !c.telling.IsReady()) {
+			return false
+		}
+	}
+	return true
+}
+
+// rollOver ends this run and starts the next with all that is known.
+func (r *request) rollOver(ctx workflow.Context) error {
+	carried := carried{Created: r.created, Gate: r.gate}
+	for _, t := range r.tries {
+		carried.Children = append(carried.Children, carriedChild{Job: t.job, Number: t.number, StartedAt: t.child.startedAt, Told: t.child.told})
+	}
+	var doc jobchain.Document
+	doc, carried.Chain = r.chain.Carry(r.created, jobchain.MaxCarried)
+	raw, err := json.Marshal(carried)
+	if err != nil {
+		return err
+	}
+	return workflow.NewContinueAsNewError(ctx, wire.TypeRequest, continued{Document: doc, Carried: raw})
+}
+
+// takeOver goes on with what the run before carried.
+func (r *request) takeOver(raw json.RawMessage) error {
+	var carried carried
+	if err := json.Unmarshal(raw, &carried); err != nil {
+		return fmt.Errorf("%s: carried state: %w", wire.TypeRequest, err)
+	}
+	r.created, r.gate = carried.Created, carried.Gate
+	r.acted = r.gate.Changes
+	r.chain = jobchain.Restore(&r.doc, r.self(), carried.Chain)
+	r.shown = shell.Attributes{State: string(r.gate.State), Kind: r.kind()}
+	for _, c := range carried.Children {
+		if c.Job >= 0 && c.Job < len(r.doc.Jobs) {
+			id := wire.ChildID(r.id, r.doc.Jobs[c.Job].ID, fmt.Sprint(c.Number))
+			r.tries = append(r.tries, r.adopt(c.Job, c.Number, id, c.StartedAt, c.Told))
+		}
+	}
+	return nil
+}
+
+var taskRunID = regexp.MustCompile(`^task/[^/]+/([^/]+)/run$`)
+
+// runOfTask is the run of the task whose request has this workflow ID.
+func runOfTask(id string) (run string, ok bool) {
+	match := taskRunID.FindStringSubmatch(id)
+	if match == nil {
+		return "", false
+	}
+	return match[1], true
+}

@@ -1,0 +1,121 @@
+package request
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/jobchain"
+	"sluice/internal/wire"
+)
+
+// try is one dispatch of a job that has not ended.
+type try struct {
+	job    int
+	number int
+	asked  bool            // to stop, by a suspension or for good
+	future workflow.Future // of the activity, the child workflow or whoever follows it
+	cancel workflow.CancelFunc
+	child  *child // nil for an activity
+}
+
+func (t *try) ended() bool { return t.future.IsReady() }
+
+// A workflow task's commands have to fit into one message of 4 MiB. What one
+// task dispatches is bounded well below that: one job more may follow the last
+// that fitted, and answers to updates go with it.
+const (
+	taskBytes       = 1 << 20
+	commandOverhead = 512 // bytes of a command besides its input, generously
+)
+
+// taskBudget counts the bytes that the present workflow task has dispatched.
+type taskBudget struct {
+	task  int // history length that tells one workflow task from the next
+	spent int
+	over  bool // more waits for the next task
+}
+
+// dispatch starts the jobs that may start, as many as may run at once.
+func (r *request) dispatch(ctx workflow.Context) {
+	info := workflow.GetInfo(ctx)
+	if length := info.GetCurrentHistoryLength(); length != r.task.task {
+		r.task = taskBudget{task: length}
+	}
+	r.task.over = false
+	if historyFull(info) {
+		return
+	}
+	now := workflow.Now(ctx)
+	for len(r.tries) < r.doc.Parallel() {
+		if r.task.spent > taskBytes {
+			r.task.over = true
+			return
+		}
+		i, ok := r.chain.Next(now)
+		if !ok {
+			break
+		}
+		r.begin(i, now)
+	}
+	r.settle(now) // a job that could not be dispatched may have been the last
+}
+
+// begin dispatches job i, or fails it where its input can't be made.
+func (r *request) begin(i int, now time.Time) {
+	j := r.chain.Job(i)
+	input, err := r.chain.Input(i)
+	if err != nil {
+		r.chain.Refuse(i, now, activities.TypeInvalidInput, fmt.Sprintf("job %s: input: %v", j.ID, err))
+		return
+	}
+	number, checkpoint := r.chain.Peek(i)
+	if bytes := len(input) + len(checkpoint); bytes > jobchain.MaxCarried {
+		r.chain.Refuse(i, now, activities.TypeTooLarge, fmt.Sprintf(
+			"job %s: input and checkpoint of %d bytes, more than %d; keep large data elsewhere and hand on where it is", j.ID, bytes, jobchain.MaxCarried))
+		return
+	}
+	if id := wire.ChildID(r.id, j.ID, strconv.Itoa(number)); j.Workflow != "" && len(id) > jobchain.MaxWorkflowID {
+		r.chain.Refuse(i, now, activities.TypeInvalidInput, fmt.Sprintf(
+			"job %s: the child's workflow ID has %d characters, more than %d", j.ID, len(id), jobchain.MaxWorkflowID))
+		return
+	}
+	r.chain.Start(i, now)
+	r.task.spent += len(input) + len(checkpoint) + commandOverhead
+	if j.Activity != "" {
+		r.tries = append(r.tries, r.startActivity(i, number, input, checkpoint))
+		return
+	}
+	r.tries = append(r.tries, r.startChild(i, number, input))
+}
+
+func (r *request) startActivity(i, number int, input, checkpoint json.RawMessage) *try {
+	j := r.chain.Job(i)
+	options := activities.TryOptions(j.Timeout.Std(), j.Heartbeat.Std())
+	key := tryKey(j.ID, number)
+	options.ActivityID = r.ids.next(i, number, key)
+	options.TaskQueue = j.TaskQueue
+	options.Priority = r.priority(j)
+	options.Summary = fmt.Sprintf("job %s, try %d", j.ID, number)
+	ctx, cancel := workflow.WithCancel(r.ctx)
+	ctx = activities.WithHanded(ctx, activities.Handed{FirstRun: r.id + "/" + r.firstRun, Key: key, Checkpoint: checkpoint})
+	ctx = workflow.WithActivityOptions(ctx, options)
+	return &try{job: i, number: number, cancel: cancel, future: workflow.ExecuteActivity(ctx, j.Activity, input)}
+}
+
+func (r *request) priority(j *jobchain.Job) temporal.Priority {
+	return temporal.Priority{PriorityKey: j.Priority, FairnessKey: r.doc.FairnessKey}
+}
+
+// historyFull reports that dispatch has to wait until nothing is pending and the
+// run can continue as new: far beyond the suggestion, far below the limits of
+// 51,200 events and 50 MiB.
+func historyFull(info *workflow.Info) bool {
+	const maxEvents, maxBytes = 20_000, 20 << 20
+	return info.GetCurrentHistoryLength() > maxEvents || info.GetCurrentHistorySize() > maxBytes
+}

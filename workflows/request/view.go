@@ -1,0 +1,200 @@
+package request
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/document"
+	"sluice/internal/jobchain"
+	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
+)
+
+// Status is the status document of a request.
+type Status struct {
+	AsOf         time.Time      `json:"asOf"`
+	ID           string         `json:"id"`
+	Type         string         `json:"type"`
+	State        jobchain.State `json:"state"`
+	Reason       string         `json:"reason"`
+	CreatedAt    time.Time      `json:"createdAt"`
+	SuspendedAt  *time.Time     `json:"suspendedAt"`
+	ResumeBy     *time.Time     `json:"resumeBy"`
+	FinishedAt   *time.Time     `json:"finishedAt"`
+	SuspendedFor string         `json:"suspendedFor"` // time in SUSPENDED in all, this suspension included
+	Stopping     int            `json:"stopping"`     // jobs that were asked to stop and are waited for
+	TotalJobs    int            `json:"totalJobs"`
+	FinishedJobs int            `json:"finishedJobs"`
+	LogDropped   int            `json:"logDropped"` // oldest entries of the log, too many to keep
+	Claim        *Claim         `json:"claim"`
+	Jobs         []Job          `json:"jobs"`
+
+	AlreadyRunning   bool `json:"alreadyRunning,omitempty"`   // answer to resume
+	AlreadySuspended bool `json:"alreadySuspended,omitempty"` // answer to suspend
+}
+
+// Claim is a claim as everybody may see it.
+type Claim struct {
+	Holder    string    `json:"holder"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// Job is a job in Status.
+type Job struct {
+	ID         string         `json:"id"`
+	Name       string         `json:"name"`
+	TaskQueue  string         `json:"taskQueue"`
+	State      jobchain.State `json:"state"`
+	Tries      int            `json:"tries"`
+	StartedAt  *time.Time     `json:"startedAt"`  // of the latest try
+	FinishedAt *time.Time     `json:"finishedAt"` // of the latest try
+	Error      string         `json:"error"`
+	WaitsFor   []string       `json:"waitsFor"` // ids, or why else it waits
+}
+
+// Entry is a try in the answer to the query log, oldest first.
+type Entry struct {
+	Job        string         `json:"job"`
+	Try        int            `json:"try"`
+	State      jobchain.State `json:"state"`
+	Error      string         `json:"error"`
+	StartedAt  time.Time      `json:"startedAt"`
+	FinishedAt *time.Time     `json:"finishedAt"`
+}
+
+// page is the part of a list that a query asks for.
+type page struct {
+	Offset int `json:"offset"`
+	Limit  int `json:"limit"`
+}
+
+type logPage struct {
+	Job string `json:"job"`
+	page
+}
+
+const (
+	defaultPage = 500
+	maxPage     = 2000 // entries of a query's answer
+)
+
+// bounds are the elements of a list of n that the page shows.
+func (p page) bounds(n int) (from, to int, err error) {
+	if p.Offset < 0 || p.Limit < 0 || p.Limit > maxPage {
+		var faults document.Faults
+		if p.Offset < 0 {
+			faults.Add("offset", "must be at least 0, not %d", p.Offset)
+		}
+		if p.Limit < 0 || p.Limit > maxPage {
+			faults.Add("limit", "must be between 0 and %d, not %d", maxPage, p.Limit)
+		}
+		return 0, 0, activities.Invalid(wire.TypeRequest, faults)
+	}
+	if p.Limit == 0 {
+		p.Limit = maxPage
+	}
+	from = min(p.Offset, n)
+	return from, min(from+p.Limit, n), nil
+}
+
+// answer sets up the queries.
+func (r *request) answer(ctx workflow.Context) error {
+	return errors.Join(
+		workflow.SetQueryHandlerWithOptions(ctx, wire.QueryStatus, func(raw json.RawMessage) (*Status, error) {
+			p := page{Limit: defaultPage}
+			if err := shell.Decode(wire.TypeRequest+" "+wire.QueryStatus, raw, &p); err != nil {
+				return nil, err
+			}
+			if _, _, err := p.bounds(0); err != nil {
+				return nil, err
+			}
+			return r.status(ctx, p), nil
+		}, workflow.QueryHandlerOptions{Description: "The request and its jobs."}),
+		workflow.SetQueryHandlerWithOptions(ctx, wire.QueryLog, func(raw json.RawMessage) ([]Entry, error) {
+			p := logPage{page: page{Limit: defaultPage}}
+			if err := shell.Decode(wire.TypeRequest+" "+wire.QueryLog, raw, &p); err != nil {
+				return nil, err
+			}
+			return r.tryLog(p)
+		}, workflow.QueryHandlerOptions{Description: "An entry for each try."}),
+		workflow.SetQueryHandlerWithOptions(ctx, wire.QueryExport, func() (jobchain.Document, error) {
+			return r.chain.Export(), nil
+		}, workflow.QueryHandlerOptions{Description: "The request as a document that starts it elsewhere."}),
+	)
+}
+
+// status is the view of the request. It changes nothing: queries ask for it.
+func (r *request) status(ctx workflow.Context, p page) *Status {
+	now := workflow.Now(ctx)
+	s := &Status{
+		AsOf: now.UTC(), ID: r.id, Type: r.doc.Type, State: r.gate.State, Reason: r.gate.Reason,
+		CreatedAt: r.created.UTC(), SuspendedAt: instant(r.gate.SuspendedAt), ResumeBy: instant(r.gate.ResumeBy),
+		FinishedAt: instant(r.finishedAt), SuspendedFor: r.suspendedFor(now).String(), Stopping: r.stopping(now),
+		TotalJobs: r.chain.Total(), FinishedJobs: r.chain.Finished(), LogDropped: r.chain.Log().Dropped(), Jobs: []Job{},
+	}
+	if r.gate.Claim.Live(now) {
+		s.Claim = &Claim{Holder: r.gate.Claim.Holder, ExpiresAt: r.gate.Claim.ExpiresAt.UTC()}
+	}
+	from, to, _ := p.bounds(r.chain.Total())
+	for i := from; i < to; i++ {
+		s.Jobs = append(s.Jobs, r.jobView(i))
+	}
+	return s
+}
+
+func (r *request) jobView(i int) Job {
+	j, v := r.chain.Job(i), r.chain.View(i)
+	waitsFor := v.WaitsFor
+	if waitsFor == nil {
+		waitsFor = []string{}
+	}
+	return Job{ID: j.ID, Name: j.Name(), TaskQueue: r.queueOf(j), State: v.State, Tries: v.Tries,
+		StartedAt: instant(v.Started), FinishedAt: instant(v.Ended), Error: errorText(v.Type, v.Error), WaitsFor: waitsFor}
+}
+
+// queueOf is the task queue that job j is dispatched to.
+func (r *request) queueOf(j *jobchain.Job) string {
+	if j.TaskQueue != "" {
+		return j.TaskQueue
+	}
+	return r.queue
+}
+
+func (r *request) suspendedFor(now time.Time) time.Duration {
+	d := r.gate.SuspendedFor
+	if r.gate.State == jobchain.Suspended {
+		d += now.Sub(r.gate.SuspendedAt)
+	}
+	return d.Round(time.Millisecond)
+}
+
+func (r *request) tryLog(p logPage) ([]Entry, error) {
+	log := r.chain.Log()
+	var rows []int
+	only, known := r.chain.Index(p.Job)
+	if p.Job != "" && !known {
+		return nil, activities.Fail(activities.TypeNotFound, activities.Failure{
+			ErrorDetails: activities.ErrorDetails{Operation: wire.TypeRequest + " " + wire.QueryLog, Target: p.Job}, Message: "there is no such job",
+		})
+	}
+	for n := range log.Len() {
+		if p.Job == "" || log.At(n).Job == only {
+			rows = append(rows, n)
+		}
+	}
+	from, to, err := p.bounds(len(rows))
+	if err != nil {
+		return nil, err
+	}
+	entries := []Entry{}
+	for _, n := range rows[from:to] {
+		e := log.At(n)
+		entries = append(entries, Entry{Job: r.chain.Job(e.Job).ID, Try: e.Try, State: e.State,
+			Error: errorText(e.Type, e.Error), StartedAt: e.Started.UTC(), FinishedAt: instant(e.Ended)})
+	}
+	return entries, nil
+}

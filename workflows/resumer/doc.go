@@ -1,0 +1,2 @@
+// Package resumer resumes every suspended request, once.
+package resumer

@@ -1,0 +1,28 @@
+package resumer
+
+import (
+	"sluice/internal/document"
+	"sluice/internal/duration"
+)
+
+// Input is the input of ResumeSuspended.
+type Input struct {
+	Holder      string            `json:"holder"` // "": the workflow's own run
+	Filter      string            `json:"filter"` // an extra clause of the visibility query
+	MaxParallel int               `json:"maxParallel"`
+	Lease       duration.Duration `json:"lease"`
+	Limit       int               `json:"limit"` // requests at most; 0: all
+}
+
+// Check adds what is out of range.
+func (in *Input) Check(faults *document.Faults) {
+	if in.MaxParallel < 1 || in.MaxParallel > 100 {
+		faults.Add("maxParallel", "%d; allowed are 1 to 100", in.MaxParallel)
+	}
+	if in.Lease <= 0 && !faults.Has("lease") {
+		faults.Add("lease", "%v; it has to be longer", in.Lease)
+	}
+	if in.Limit < 0 {
+		faults.Add("limit", "%d; at least 0", in.Limit)
+	}
+}

@@ -1,0 +1,3 @@
+// Package task runs the work of one claimed task, keeps its claim and tells its
+// outcome.
+package task

@@ -1,0 +1,75 @@
+package throughput
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"sluice/internal/throughput"
+	"sluice/internal/wire"
+)
+
+// Owners is how programs reach the owners of budgets.
+type Owners struct {
+	Client    client.Client
+	TaskQueue string // of the owners that are started on demand
+}
+
+// Options are how the owner of a resource is started, and its input.
+func (o Owners) Options(resource string) (options client.StartWorkflowOptions, input any) {
+	return client.StartWorkflowOptions{
+		ID:                       wire.ThroughputID(resource),
+		TaskQueue:                o.TaskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            "capacity of " + resource,
+		StaticDetails:            "Shares the capacity of this table or index among all workers. It ends by itself when nobody has used it for ten minutes.",
+	}, map[string]string{"resource": resource}
+}
+
+// Start is the operation that starts an owner where none runs.
+func (o Owners) Start(resource string) client.WithStartWorkflowOperation {
+	options, input := o.Options(resource)
+	return o.Client.NewWithStartWorkflowOperation(options, wire.TypeThroughput, input)
+}
+
+// Lease asks the owner of a resource for a share, and starts it where none runs.
+func (o Owners) Lease(ctx context.Context, resource string, request throughput.LeaseRequest) (lease throughput.Lease, err error) {
+	handle, err := o.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: o.Start(resource),
+		UpdateOptions: client.UpdateWorkflowOptions{
+			WorkflowID:   wire.ThroughputID(resource),
+			UpdateName:   wire.UpdateLease,
+			Args:         []any{request},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err == nil {
+		err = handle.Get(ctx, &lease)
+	}
+	if err != nil {
+		return lease, fmt.Errorf("lease of %s: %w", resource, err)
+	}
+	return lease, nil
+}
+
+// Release gives a worker's share back; an owner that has ended has it already.
+func (o Owners) Release(ctx context.Context, resource, worker string) error {
+	handle, err := o.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID:   wire.ThroughputID(resource),
+		UpdateName:   wire.UpdateRelease,
+		Args:         []any{Release{Worker: worker}},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(ctx, nil)
+	}
+	var gone *serviceerror.NotFound
+	if err == nil || errors.As(err, &gone) {
+		return nil
+	}
+	return fmt.Errorf("release of %s: %w", resource, err)
+}

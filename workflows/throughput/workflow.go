@@ -1,0 +1,147 @@
+package throughput
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sluice/activities"
+	"sluice/internal/throughput"
+	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
+)
+
+// Workflow owns the budget of one table or index and direction for the whole
+// fleet: workers lease shares of it for some seconds. It finds the ceiling by what
+// is provisioned (looked up while leases are given), by what was set by hand, and
+// by the throttles that workers report. Workers start it on demand; it ends by
+// itself after ten minutes without a lease, unless it is paused or set by hand.
+//
+// Messages: updates lease, release, pause, unpause, set (contract §3); pause and
+// unpause are signals too; query status.
+//
+// History: a lease costs 5 events (2 where several arrive together), whatever the
+// number of calls that it covers; a worker renews every 6 s. The look-up costs 6
+// events every 24 s while leases are given. An idle owner costs none.
+func Workflow(ctx workflow.Context, raw json.RawMessage) (*throughput.Status, error) {
+	in := continued{Input: Input{Utilization: usualUtilization}}
+	if err := shell.Decode(wire.TypeThroughput, raw, shell.InputOf(ctx, &in.Input, &in)); err != nil {
+		return nil, err
+	}
+	run := &budget{in: in.Input, owner: in.Carried}
+	if run.owner == nil {
+		run.owner = newOwner(run.in, workflow.Now(ctx))
+	}
+	if err := run.listen(ctx); err != nil {
+		return nil, err
+	}
+	if err := run.show(ctx, wire.StateOpen); err != nil {
+		return nil, err
+	}
+	return run.serve(ctx)
+}
+
+// budget is one run of the workflow.
+type budget struct {
+	in          Input
+	owner       *throughput.Owner
+	attributes  shell.Attributes
+	describing  bool
+	rearm       bool // what the main line waits for has changed
+	signals     *shell.Inbox
+	next        shell.RollOver
+	lastDetails string
+}
+
+// serve takes signals, waits for what happens without a message, and for the end.
+func (r *budget) serve(ctx workflow.Context) (*throughput.Status, error) {
+	info := workflow.GetInfo(ctx)
+	for {
+		r.rearm = false
+		if err := r.await(ctx, func() bool { return r.rearm || r.signals.Pending() || info.GetContinueAsNewSuggested() }); err != nil {
+			return nil, err
+		}
+		r.signals.Take(ctx, r.signalled(ctx))
+		now := workflow.Now(ctx)
+		r.owner.Tick(now)
+		if err := r.show(ctx, ""); err != nil {
+			return nil, err
+		}
+		ending := r.owner.Idle(now)
+		if !ending && !info.GetContinueAsNewSuggested() {
+			continue
+		}
+		if err := r.next.Await(ctx, func() bool { return !r.describing && workflow.AllHandlersFinished(ctx) }); err != nil {
+			return nil, err
+		}
+		r.signals.Take(ctx, r.signalled(ctx))
+		switch {
+		case !ending:
+			return nil, workflow.NewContinueAsNewError(ctx, wire.TypeThroughput, continued{r.in, r.owner})
+		case r.owner.Idle(workflow.Now(ctx)):
+			status := r.owner.Status(workflow.Now(ctx))
+			return &status, r.show(ctx, wire.StateDone)
+		}
+	}
+}
+
+// await waits for the condition or the owner's next instant. While leases keep
+// moving that instant the timer in place stays: each would cost two events more.
+func (r *budget) await(ctx workflow.Context, condition func() bool) error {
+	next := r.owner.Next()
+	if next.IsZero() {
+		return workflow.Await(ctx, condition)
+	}
+	_, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+		Timeout:      max(next.Sub(workflow.Now(ctx)), time.Millisecond),
+		TimerOptions: workflow.TimerOptions{Summary: r.timerSummary()},
+	}, condition)
+	return err
+}
+
+func (r *budget) timerSummary() string {
+	if r.owner.Paused {
+		return "paused until"
+	}
+	return "ends when idle"
+}
+
+// lease is the handler of the update lease. The first ones wait a moment for what
+// is provisioned.
+func (r *budget) lease(ctx workflow.Context, request throughput.LeaseRequest) (throughput.Lease, error) {
+	if r.owner.Stale(workflow.Now(ctx)) && !r.describing {
+		r.describing = true
+		workflow.Go(ctx, r.describe)
+	}
+	if !r.owner.Ready() {
+		if _, err := workflow.AwaitWithTimeout(ctx, firstLookUp, func() bool { return r.owner.Ready() || !r.describing }); err != nil {
+			return throughput.Lease{}, err
+		}
+	}
+	lease := r.owner.Lease(workflow.Now(ctx), request)
+	r.details(ctx)
+	return lease, nil
+}
+
+// firstLookUp is how long the first leases wait for what is provisioned.
+const firstLookUp = 3 * time.Second
+
+// describe looks up what is provisioned.
+func (r *budget) describe(ctx workflow.Context) {
+	options := activities.CallOptions()
+	options.StartToCloseTimeout = 10 * time.Second
+	options.ScheduleToCloseTimeout = 20 * time.Second
+	options.Summary = "what is provisioned for " + r.owner.Resource
+	options.Priority.PriorityKey = 1
+	var out wire.ProvisionedOutput
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.DescribeCapacity,
+		wire.ProvisionedInput{Resource: r.owner.Resource}).Get(ctx, &out)
+	r.describing = false
+	if err != nil {
+		r.owner.DescribeFailed(workflow.Now(ctx), activities.Redact(err.Error()))
+	} else {
+		r.owner.Describe(workflow.Now(ctx), out.UnitsPerSecond)
+	}
+	r.details(ctx)
+}
