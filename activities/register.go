@@ -1,8 +1,13 @@
 package activities
 
 import (
+	"context"
+	"encoding/json"
+
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
+
+	"sluice/internal/wire"
 )
 
 // A System is the activities of one system on the outside: a struct of this
@@ -15,6 +20,22 @@ type System interface {
 type Named struct {
 	Name string
 	Code any
+}
+
+// code is how an activity may be written: it may answer by pointer, and read its
+// document strictly itself.
+type code[In, Out any] interface {
+	~func(context.Context, In) (Out, error) | ~func(context.Context, In) (*Out, error) | ~func(context.Context, json.RawMessage) (Out, error)
+}
+
+// On is the activity that workflows call by this reference.
+func On[In, Out any, Code code[In, Out]](activity wire.Activity[In, Out], code Code) Named {
+	return Named{activity.Name, code}
+}
+
+// Do is On for an activity without an output.
+func Do[In any](activity wire.Activity[In, wire.None], code func(context.Context, In) error) Named {
+	return Named{activity.Name, code}
 }
 
 // Register adds the activities of the systems to w. Both the worker and the

@@ -160,7 +160,7 @@ func (a *app) liveClaims(id string, status claimtasks.Status) claimtasks.Status 
 		return status
 	}
 	var memory wire.PollMemory
-	if !a.heartbeat(id, wire.ClaimPoll, &memory) {
+	if !a.heartbeat(id, wire.ClaimPoll.Name, &memory) {
 		return status
 	}
 	return status.Live(memory, control)

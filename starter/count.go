@@ -97,7 +97,7 @@ func (a *app) liveCount(id string, raw json.RawMessage) (countobjects.Status, er
 		return status, err
 	}
 	var figures wire.CountFigures
-	if a.heartbeat(id, wire.CountEvents, &figures) && figures.Messages >= status.Messages {
+	if a.heartbeat(id, wire.CountEvents.Name, &figures) && figures.Messages >= status.Messages {
 		status.Figures(figures)
 	}
 	return status, nil

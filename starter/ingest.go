@@ -132,5 +132,5 @@ func (a *app) ingestProgress(id string) progressOf {
 }
 
 func (a *app) ingestTasks(id string) (tasks wire.IngestTasks, ok bool) {
-	return tasks, a.heartbeat(id, wire.IngestAwaitTasks, &tasks)
+	return tasks, a.heartbeat(id, wire.IngestAwaitTasks.Name, &tasks)
 }

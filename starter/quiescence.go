@@ -230,7 +230,7 @@ func (a *app) liveQuiescence(id string, raw json.RawMessage) (quiescenceworkflow
 		return status, err
 	}
 	var beat wire.WatchBeat
-	if !a.heartbeat(id, wire.WatchQuiescence, &beat) || beat.LastPollAt.Before(status.AsOf) {
+	if !a.heartbeat(id, wire.WatchQuiescence.Name, &beat) || beat.LastPollAt.Before(status.AsOf) {
 		return status, nil
 	}
 	status.AsOf = beat.LastPollAt

@@ -142,7 +142,7 @@ func (p *poller) interrupted(ctx context.Context) error {
 	if err := p.beat(last); err != nil {
 		p.log.Warn("claimer's last heartbeat failed", "error", err)
 	}
-	if err := activities.Interrupted(ctx, wire.ClaimPoll, p.memory()); err != nil {
+	if err := activities.Interrupted(ctx, wire.ClaimPoll.Name, p.memory()); err != nil {
 		return err
 	}
 	return context.Cause(ctx)

@@ -35,7 +35,7 @@ type Claimer struct {
 }
 
 func (c *Claimer) All() []activities.Named {
-	return []activities.Named{{Name: wire.ClaimPoll, Code: c.Poll}}
+	return []activities.Named{activities.On(wire.ClaimPoll, c.Poll)}
 }
 
 // Timing of the polling activity.

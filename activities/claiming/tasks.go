@@ -23,7 +23,7 @@ type Tasks struct {
 }
 
 func (t *Tasks) All() []activities.Named {
-	return []activities.Named{{Name: wire.TaskReclaim, Code: t.Reclaim}, {Name: wire.TaskResolve, Code: t.Resolve}, {Name: wire.TaskFinished, Code: t.Finished}}
+	return []activities.Named{activities.On(wire.TaskReclaim, t.Reclaim), activities.Do(wire.TaskResolve, t.Resolve), activities.Do(wire.TaskFinished, t.Finished)}
 }
 
 // Reclaim renews the claim on a run. It fails with Conflict when the service has
@@ -34,7 +34,7 @@ func (t *Tasks) Reclaim(ctx context.Context, ref wire.TaskRef) (taskclaim.Lease,
 	ctx, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
 	defer stop()
 	answer := t.Service.Call(ctx, "POST", taskservice.RunURL(ref.Service, ref.TaskID, ref.RunID, "reclaim"), nil)
-	details := activities.ErrorDetails{Operation: wire.TaskReclaim, Target: wire.TaskID(ref.TaskID, ref.RunID), Code: answer.String()}
+	details := activities.ErrorDetails{Operation: wire.TaskReclaim.Name, Target: wire.TaskID(ref.TaskID, ref.RunID), Code: answer.String()}
 	var body struct {
 		TakenUntil time.Time `json:"takenUntil"`
 	}
@@ -42,7 +42,7 @@ func (t *Tasks) Reclaim(ctx context.Context, ref wire.TaskRef) (taskclaim.Lease,
 	case fate == taskclaim.Drop:
 		return taskclaim.Lease{}, activities.Fail(activities.TypeConflict, activities.Failure{ErrorDetails: details, Message: "the claim is lost: " + answer.String()})
 	case fate == taskclaim.Keep:
-		if err := activities.Interrupted(ctx, wire.TaskReclaim, nil); err != nil {
+		if err := activities.Interrupted(ctx, wire.TaskReclaim.Name, nil); err != nil {
 			return taskclaim.Lease{}, err
 		}
 		return taskclaim.Lease{}, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: details, Message: answer.String(), Delay: attemptDelay(ctx, 10*time.Second)})
@@ -65,11 +65,11 @@ func (t *Tasks) Resolve(ctx context.Context, in wire.ResolveInput) error {
 		}
 		return nil
 	}
-	if err := activities.Interrupted(ctx, wire.TaskResolve, nil); err != nil {
+	if err := activities.Interrupted(ctx, wire.TaskResolve.Name, nil); err != nil {
 		return err
 	}
 	return activities.Fail(activities.TypeUnavailable, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: wire.TaskResolve, Target: wire.TaskID(in.TaskID, in.RunID), Code: answer.String()},
+		ErrorDetails: activities.ErrorDetails{Operation: wire.TaskResolve.Name, Target: wire.TaskID(in.TaskID, in.RunID), Code: answer.String()},
 		Message:      answer.String(), Delay: attemptDelay(ctx, failureCap),
 	})
 }

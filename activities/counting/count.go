@@ -29,7 +29,7 @@ type Activities struct {
 }
 
 func (s *Activities) All() []activities.Named {
-	return []activities.Named{{Name: wire.CountEvents, Code: s.Count}}
+	return []activities.Named{activities.On(wire.CountEvents, s.Count)}
 }
 
 // Count consumes the queue and keeps the counters until it is cancelled, whose
@@ -42,7 +42,7 @@ func (s *Activities) All() []activities.Named {
 func (s *Activities) Count(ctx context.Context, in wire.CountInput) (wire.CountReport, error) {
 	figures := in.Figures
 	if _, err := activities.Checkpoint(ctx, &figures); err != nil {
-		return wire.CountReport{}, activities.Invalid(wire.CountEvents, err)
+		return wire.CountReport{}, activities.Invalid(wire.CountEvents.Name, err)
 	}
 	c := &counting{
 		queue:   &eventQueue{api: s.SQS, url: in.QueueURL, reached: figures.Messages > 0},
@@ -59,7 +59,7 @@ func (s *Activities) Count(ctx context.Context, in wire.CountInput) (wire.CountR
 	alive, stop := activities.KeepWaiting(ctx, s.Temporal, activities.WorkingHeartbeat, make(chan struct{}, 1), func() any { return c.snapshot() })
 	defer stop()
 	report, err := c.run(alive)
-	if interrupted := activities.Interrupted(alive, wire.CountEvents, c.snapshot()); interrupted != nil && (err == nil || errors.Is(err, context.Canceled)) {
+	if interrupted := activities.Interrupted(alive, wire.CountEvents.Name, c.snapshot()); interrupted != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		return wire.CountReport{}, interrupted
 	}
 	return report, err

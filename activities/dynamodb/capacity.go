@@ -39,7 +39,7 @@ func (p provisioned) of(d throughput.Direction) throughput.Milli {
 func (d *Activities) describeCapacity(ctx context.Context, in wire.ProvisionedInput) (wire.ProvisionedOutput, error) {
 	r, err := throughput.ParseResource(in.Resource)
 	if err != nil {
-		return wire.ProvisionedOutput{}, activities.Invalid(wire.DescribeCapacity, err)
+		return wire.ProvisionedOutput{}, activities.Invalid(wire.DescribeCapacity.Name, err)
 	}
 	request, err := json.Marshal(map[string]string{"TableName": r.Table})
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Activities) describeCapacity(ctx context.Context, in wire.ProvisionedIn
 	}
 	var table described
 	if err := json.Unmarshal(answer, &table); err != nil {
-		return wire.ProvisionedOutput{}, activities.Invalid(wire.DescribeCapacity, err)
+		return wire.ProvisionedOutput{}, activities.Invalid(wire.DescribeCapacity.Name, err)
 	}
 	return wire.ProvisionedOutput{UnitsPerSecond: table.of(r)}, nil
 }

@@ -47,8 +47,8 @@ func describedBy(t *testing.T, db *Activities, resource string) throughput.Milli
 	env := suite.NewTestActivityEnvironment()
 	env.RegisterActivityWithOptions(func(ctx context.Context, in wire.ProvisionedInput) (wire.ProvisionedOutput, error) {
 		return db.describeCapacity(ctx, in)
-	}, activity.RegisterOptions{Name: wire.DescribeCapacity})
-	value, err := env.ExecuteActivity(wire.DescribeCapacity, wire.ProvisionedInput{Resource: resource})
+	}, activity.RegisterOptions{Name: wire.DescribeCapacity.Name})
+	value, err := env.ExecuteActivity(wire.DescribeCapacity.Name, wire.ProvisionedInput{Resource: resource})
 	require.NoError(t, err)
 	var out wire.ProvisionedOutput
 	require.NoError(t, value.Get(&out))

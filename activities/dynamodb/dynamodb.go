@@ -103,7 +103,7 @@ func (d *Activities) All() []activities.Named {
 			return d.run(ctx, op.Name, document)
 		}})
 	}
-	return append(all, activities.Named{Name: wire.DescribeCapacity, Code: d.describeCapacity})
+	return append(all, activities.On(wire.DescribeCapacity, d.describeCapacity))
 }
 
 // run is one attempt of an activity. A repeat keeps the place of the first. Reads,

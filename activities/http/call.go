@@ -53,7 +53,7 @@ func New(origins []string, credentials map[string]string) *Activities {
 }
 
 func (h *Activities) All() []activities.Named {
-	return []activities.Named{{Name: OperationCall, Code: h.Call}, {Name: wire.HTTPTrigger, Code: h.Trigger}}
+	return []activities.Named{{Name: OperationCall, Code: h.Call}, activities.Do(wire.HTTPTrigger, h.Trigger)}
 }
 
 // CallInput is the input of HTTP.Call. A body that is a JSON string is sent as its
@@ -100,7 +100,7 @@ func (h *Activities) Call(ctx context.Context, raw json.RawMessage) (CallOutput,
 // nor is an origin that is not allowed; everything else is.
 func (h *Activities) Trigger(ctx context.Context, in wire.TriggerInput) error {
 	_, err := h.do(ctx, request{
-		operation: wire.HTTPTrigger, url: in.URL, method: in.Method, auth: in.Auth,
+		operation: wire.HTTPTrigger.Name, url: in.URL, method: in.Method, auth: in.Auth,
 		body: in.Body, contentType: "application/json", key: in.IdempotencyKey,
 	}, acceptedOnly)
 	return err

@@ -118,7 +118,7 @@ func TestHTTPStatuses(t *testing.T) {
 		status = c.status
 		_, err := httpCall(t, h, OperationCall, json.RawMessage(`{"url":"`+server.URL+`"}`))
 		require.Equalf(t, c.call, activities.TypeOf(err), "call %d", c.status)
-		_, err = httpCall(t, h, wire.HTTPTrigger, wire.TriggerInput{URL: server.URL, Method: "POST", IdempotencyKey: "w/1/0", Body: json.RawMessage(`{}`)})
+		_, err = httpCall(t, h, wire.HTTPTrigger.Name, wire.TriggerInput{URL: server.URL, Method: "POST", IdempotencyKey: "w/1/0", Body: json.RawMessage(`{}`)})
 		require.Equalf(t, c.trigger, activities.TypeOf(err), "trigger %d", c.status)
 		if activities.Retryable(c.trigger) {
 			var application *temporal.ApplicationError
@@ -146,7 +146,7 @@ func TestHTTPRedirects(t *testing.T) {
 	})
 	h := New([]string{server.URL, elsewhere.URL}, map[string]string{"deploy": "Bearer sesame"})
 	trigger := func(path string) error {
-		_, err := httpCall(t, h, wire.HTTPTrigger, wire.TriggerInput{URL: server.URL + path, Method: "POST", Auth: "deploy", Body: json.RawMessage(`{}`), IdempotencyKey: "w/1/0"})
+		_, err := httpCall(t, h, wire.HTTPTrigger.Name, wire.TriggerInput{URL: server.URL + path, Method: "POST", Auth: "deploy", Body: json.RawMessage(`{}`), IdempotencyKey: "w/1/0"})
 		return err
 	}
 	require.NoError(t, trigger("/here"))

@@ -88,7 +88,7 @@ func (i *Activities) Enqueue(ctx context.Context, p wire.IngestPlan) error {
 		return nil
 	})
 	err = errors.Join(batch.Wait(), err)
-	if interrupted := activities.Interrupted(alive, wire.IngestEnqueue, enqueued{sent.Load()}); err != nil && interrupted != nil {
+	if interrupted := activities.Interrupted(alive, wire.IngestEnqueue.Name, enqueued{sent.Load()}); err != nil && interrupted != nil {
 		return interrupted
 	}
 	return err
@@ -161,7 +161,7 @@ func (i *Activities) AwaitTasks(ctx context.Context, in wire.IngestAwait) (wire.
 		select {
 		case <-tick.C:
 		case <-alive.Done():
-			return wire.IngestTasks{}, activities.Interrupted(alive, wire.IngestAwaitTasks, nil)
+			return wire.IngestTasks{}, activities.Interrupted(alive, wire.IngestAwaitTasks.Name, nil)
 		}
 	}
 }

@@ -32,8 +32,8 @@ type Activities struct {
 
 func (i *Activities) All() []activities.Named {
 	return []activities.Named{
-		{Name: wire.IngestPrepare, Code: i.Prepare}, {Name: wire.IngestJoinCount, Code: i.JoinCount}, {Name: wire.IngestEnqueue, Code: i.Enqueue},
-		{Name: wire.IngestAwaitTasks, Code: i.AwaitTasks}, {Name: wire.IngestSummarise, Code: i.Summarise},
+		activities.On(wire.IngestPrepare, i.Prepare), activities.On(wire.IngestJoinCount, i.JoinCount), activities.Do(wire.IngestEnqueue, i.Enqueue),
+		activities.On(wire.IngestAwaitTasks, i.AwaitTasks), activities.On(wire.IngestSummarise, i.Summarise),
 	}
 }
 

@@ -33,7 +33,7 @@ func (i *Activities) Prepare(ctx context.Context, p wire.IngestPlan) (wire.Inges
 	ctx, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
 	defer stop()
 	prepared, err := i.prepare(ctx, p)
-	if interrupted := activities.Interrupted(ctx, wire.IngestPrepare, nil); err != nil && interrupted != nil {
+	if interrupted := activities.Interrupted(ctx, wire.IngestPrepare.Name, nil); err != nil && interrupted != nil {
 		return prepared, interrupted
 	}
 	return prepared, lastAttempt(ctx, err)
@@ -69,7 +69,7 @@ func (i *Activities) prepare(ctx context.Context, p wire.IngestPlan) (prepared w
 	}
 	if prepared.Objects == 0 {
 		return prepared, activities.Fail(activities.TypeNotFound, activities.Failure{
-			ErrorDetails: activities.ErrorDetails{Operation: wire.IngestPrepare, Target: "s3://" + p.Bucket + "/" + p.Prefix},
+			ErrorDetails: activities.ErrorDetails{Operation: wire.IngestPrepare.Name, Target: "s3://" + p.Bucket + "/" + p.Prefix},
 			Message:      "prefix: there is no object under it",
 		})
 	}

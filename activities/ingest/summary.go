@@ -35,7 +35,7 @@ func (i *Activities) Summarise(ctx context.Context, in wire.IngestSummariseInput
 	alive, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
 	defer stop()
 	summary, err := i.summarise(alive, in)
-	if interrupted := activities.Interrupted(alive, wire.IngestSummarise, nil); err != nil && interrupted != nil {
+	if interrupted := activities.Interrupted(alive, wire.IngestSummarise.Name, nil); err != nil && interrupted != nil {
 		return summary, interrupted
 	}
 	return summary, err

@@ -15,7 +15,7 @@ import (
 // Input and errors as PutRecords; a repeat goes on from the checkpoint.
 func (k *Activities) PutBatch(ctx context.Context, raw json.RawMessage) (wire.PutBatchOutput, error) {
 	input := PutRecordsInput{Destination: defaultDestination()}
-	records, err := readPut("Kinesis.PutBatch", raw, &input)
+	records, err := readPut(wire.PutBatch.Name, raw, &input)
 	if err != nil {
 		return wire.PutBatchOutput{}, err
 	}

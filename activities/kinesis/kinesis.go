@@ -13,6 +13,7 @@ import (
 	"sluice/activities"
 	"sluice/activities/s3"
 	"sluice/internal/recordbatch"
+	"sluice/internal/wire"
 )
 
 // API is what the Kinesis activities call of the AWS client.
@@ -97,7 +98,7 @@ func (n streamName) String() string {
 func (k *Activities) All() []activities.Named {
 	return []activities.Named{
 		{Name: "Kinesis.PutRecords", Code: k.PutRecords},
-		{Name: "Kinesis.PutBatch", Code: k.PutBatch},
+		activities.On(wire.PutBatch, k.PutBatch),
 		{Name: "Kinesis.PutObject", Code: k.PutObject},
 	}
 }

@@ -52,7 +52,7 @@ func (d *deletions) first(source wire.S3Source, seen *inventory) (quiescence.Rea
 
 func gone(source wire.S3Source) error {
 	return endWatch{activities.Fail(activities.TypeConflict, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: wire.WatchQuiescence, Target: source.Bucket},
+		ErrorDetails: activities.ErrorDetails{Operation: wire.WatchQuiescence.Name, Target: source.Bucket},
 		Message:      "objects that were there are gone",
 	})}
 }

@@ -27,9 +27,9 @@ func (q *Activities) source(ctx context.Context, s wire.Source, seen quiescence.
 		info := activity.GetInfo(ctx)
 		return &activityPoll{temporal: q.Temporal, id: info.WorkflowExecution.ID + "/poll", queue: info.TaskQueue, source: *s.Activity}, nil
 	case s.Signal != nil:
-		return nil, activities.Invalid(wire.WatchQuiescence, errors.New("source.signal: is not polled"))
+		return nil, activities.Invalid(wire.WatchQuiescence.Name, errors.New("source.signal: is not polled"))
 	default:
-		return nil, activities.Invalid(wire.WatchQuiescence, errors.New("source: none is given"))
+		return nil, activities.Invalid(wire.WatchQuiescence.Name, errors.New("source: none is given"))
 	}
 }
 

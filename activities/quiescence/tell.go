@@ -17,7 +17,7 @@ type Teller struct {
 }
 
 func (t *Teller) All() []activities.Named {
-	return []activities.Named{{Name: wire.TemporalTell, Code: t.Tell}}
+	return []activities.Named{activities.Do(wire.TemporalTell, t.Tell)}
 }
 
 // Tell sends an update and waits for its acceptance, no longer: what is told may

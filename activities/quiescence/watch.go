@@ -38,7 +38,7 @@ type Activities struct {
 }
 
 func (q *Activities) All() []activities.Named {
-	return []activities.Named{{Name: wire.WatchQuiescence, Code: q.Watch}}
+	return []activities.Named{activities.On(wire.WatchQuiescence, q.Watch)}
 }
 
 // Watch polls the source, waiting between polls, until there is something to
@@ -50,7 +50,7 @@ func (q *Activities) All() []activities.Named {
 func (q *Activities) Watch(ctx context.Context, in wire.WatchInput) (wire.WatchReport, error) {
 	w := &watcher{align: activities.AlignWait, rule: in.Rule, state: in.State, lateUntil: in.LateUntil}
 	if _, err := activities.Checkpoint(ctx, &w.state); err != nil {
-		return wire.WatchReport{}, activities.Invalid(wire.WatchQuiescence, err)
+		return wire.WatchReport{}, activities.Invalid(wire.WatchQuiescence.Name, err)
 	}
 	source, err := q.source(ctx, in.Source, w.state)
 	if err != nil {
@@ -64,7 +64,7 @@ func (q *Activities) Watch(ctx context.Context, in wire.WatchInput) (wire.WatchR
 	alive, stop := activities.KeepWaiting(ctx, q.Temporal, activities.BeatEvery(in.Rule), news, func() any { return w.snapshot() })
 	defer stop()
 	report, err := w.run(alive)
-	if interrupted := activities.Interrupted(alive, wire.WatchQuiescence, w.snapshot()); err != nil && interrupted != nil {
+	if interrupted := activities.Interrupted(alive, wire.WatchQuiescence.Name, w.snapshot()); err != nil && interrupted != nil {
 		return wire.WatchReport{}, interrupted
 	}
 	return report, err

@@ -22,7 +22,7 @@ type Children struct {
 }
 
 func (c *Children) All() []activities.Named {
-	return []activities.Named{{Name: wire.FollowWorkflow, Code: c.Follow}, {Name: wire.RequestRunningTime, Code: c.RunningTime}}
+	return []activities.Named{activities.On(wire.FollowWorkflow, c.Follow), activities.On(wire.RequestRunningTime, c.RunningTime)}
 }
 
 // Follow waits for a workflow to end, through its continue-as-new, and returns
@@ -32,7 +32,7 @@ func (c *Children) Follow(ctx context.Context, in wire.FollowInput) (*wire.Follo
 	defer done()
 	var output json.RawMessage
 	err := c.Temporal.GetWorkflow(alive, in.WorkflowID, "").Get(alive, &output)
-	if interrupted := activities.Interrupted(alive, wire.FollowWorkflow, nil); interrupted != nil {
+	if interrupted := activities.Interrupted(alive, wire.FollowWorkflow.Name, nil); interrupted != nil {
 		return nil, interrupted
 	}
 	var ended *temporal.WorkflowExecutionError
@@ -45,7 +45,7 @@ func (c *Children) Follow(ctx context.Context, in wire.FollowInput) (*wire.Follo
 	case errors.As(err, &notFound):
 		return &wire.Followed{Status: wire.FollowedFailed, Type: activities.TypeNotFound, Message: "no workflow " + in.WorkflowID, NonRetryable: true}, nil
 	default:
-		return nil, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: wire.FollowWorkflow, Target: in.WorkflowID}, Message: err.Error()})
+		return nil, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: wire.FollowWorkflow.Name, Target: in.WorkflowID}, Message: err.Error()})
 	}
 }
 
@@ -78,7 +78,7 @@ func (c *Children) RunningTime(ctx context.Context, in wire.FollowInput) (*wire.
 		err = answer.Get(&status)
 	}
 	if err != nil {
-		return nil, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: wire.RequestRunningTime, Target: in.WorkflowID}, Message: err.Error()})
+		return nil, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: wire.RequestRunningTime.Name, Target: in.WorkflowID}, Message: err.Error()})
 	}
 	ran := status.AsOf.Sub(status.CreatedAt) - status.SuspendedFor.Std()
 	if status.SuspendedAt == nil {

@@ -26,7 +26,7 @@ type Activities struct {
 }
 
 func (r *Activities) All() []activities.Named {
-	return []activities.Named{{Name: wire.ListSuspended, Code: r.ListSuspended}, {Name: wire.ResumeRequest, Code: r.Resume}}
+	return []activities.Named{activities.On(wire.ListSuspended, r.ListSuspended), activities.On(wire.ResumeRequest, r.Resume)}
 }
 
 // ListSuspended lists the suspended requests that are not jobs of others, in
@@ -42,7 +42,7 @@ func (r *Activities) ListSuspended(ctx context.Context, in wire.ListSuspendedInp
 	for next := []byte(nil); ; {
 		page, err := r.Temporal.ListWorkflow(alive, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: next, PageSize: 1000})
 		if err != nil {
-			return nil, temporalFailure(wire.ListSuspended, query, err)
+			return nil, temporalFailure(wire.ListSuspended.Name, query, err)
 		}
 		for _, e := range page.GetExecutions() {
 			if !IsJobOfRequest(e) {
@@ -78,7 +78,7 @@ const resumeTimeout = 30 * time.Second
 func (r *Activities) Resume(ctx context.Context, in wire.ResumeInput) (*wire.Resumed, error) {
 	var token int64
 	if _, err := activities.Checkpoint(ctx, &token); err != nil {
-		return nil, activities.Invalid(wire.ResumeRequest, err)
+		return nil, activities.Invalid(wire.ResumeRequest.Name, err)
 	}
 	var held atomic.Int64
 	held.Store(token)

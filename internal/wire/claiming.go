@@ -10,11 +10,6 @@ import (
 
 // Names that the claimer's workflow, its activities and Task share.
 const (
-	ClaimPoll    = "ClaimTasks.Poll" // the claimer's polling activity
-	TaskReclaim  = "Task.Reclaim"
-	TaskResolve  = "Task.Resolve"
-	TaskFinished = "Task.Finished"
-
 	TaskType           = "Task"     // workflow type of a claimed task
 	QueryClaimControl  = "control"  // what the polling activity asks its workflow
 	SignalTaskStop     = "stop"     // what it tells running tasks

@@ -6,9 +6,6 @@ import (
 	"sluice/internal/quiescence"
 )
 
-// CountEvents is the activity behind the CountObjects workflow.
-const CountEvents = "S3Events.Count"
-
 // CountInput says what to count, and goes on from the figures of the run before.
 type CountInput struct {
 	QueueURL    string       `json:"queueUrl"`

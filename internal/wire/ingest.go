@@ -2,15 +2,6 @@ package wire
 
 import "time"
 
-// The activities of the main job, by their registered names.
-const (
-	IngestPrepare    = "Ingest.Prepare"
-	IngestJoinCount  = "Ingest.JoinCount"
-	IngestEnqueue    = "Ingest.Enqueue"
-	IngestAwaitTasks = "Ingest.AwaitTasks"
-	IngestSummarise  = "Ingest.Summarise"
-)
-
 // IngestPlan is what an ingestion is about, as its activities need it.
 type IngestPlan struct {
 	Workflow       string `json:"workflow"` // workflow ID

@@ -24,3 +24,17 @@ const (
 	OrderingNone = "none" // kept but where a record had to be repeated
 	OrderingKey  = "key"  // strict for each key
 )
+
+// PutBatchInput is the input of the activity that sends a batch.
+type PutBatchInput struct {
+	StreamName string        `json:"StreamName"`
+	Ordering   string        `json:"Ordering"`
+	Records    []BatchRecord `json:"Records"`
+}
+
+// BatchRecord is a record of a batch.
+type BatchRecord struct {
+	Data            string `json:"Data"`
+	PartitionKey    string `json:"PartitionKey"`
+	ExplicitHashKey string `json:"ExplicitHashKey,omitempty"`
+}

@@ -6,9 +6,6 @@ import (
 	"sluice/internal/quiescence"
 )
 
-// WatchQuiescence is the activity behind the Quiescence workflow.
-const WatchQuiescence = "Quiescence.Watch"
-
 // WatchInput is what Watch goes on from.
 type WatchInput struct {
 	Source Source           `json:"source"`

@@ -6,12 +6,6 @@ import (
 	"sluice/internal/duration"
 )
 
-// Names of the activities that look after the workflows that a Request started.
-const (
-	FollowWorkflow     = "Request.Follow"
-	RequestRunningTime = "Request.RunningTime"
-)
-
 // FollowInput names a workflow.
 type FollowInput struct {
 	WorkflowID string `json:"workflowId"`
@@ -39,12 +33,6 @@ type RunningTime struct {
 	Ran       duration.Duration `json:"ran"` // since its first run began, time in SUSPENDED left out
 	Suspended bool              `json:"suspended"`
 }
-
-// Names of the activities with which ResumeSuspended works.
-const (
-	ListSuspended = "Requests.ListSuspended"
-	ResumeRequest = "Requests.Resume"
-)
 
 // ListSuspendedInput narrows the list.
 type ListSuspendedInput struct {

@@ -2,10 +2,6 @@ package wire
 
 import "sluice/internal/throughput"
 
-// DescribeCapacity is the activity by which the owner of a budget asks what is
-// provisioned.
-const DescribeCapacity = "DynamoDB.DescribeCapacity"
-
 // ProvisionedInput names a budget, such as "dynamodb/eu-west-1/orders/read".
 type ProvisionedInput struct {
 	Resource string `json:"resource"`

@@ -26,15 +26,9 @@ func CheckAuth(name string) error {
 // authName is what can end the name of an environment variable.
 var authName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
-const HTTPTrigger = "HTTP.Trigger"
-
 // TellInput is an update to send.
 type TellInput struct {
 	WorkflowID string          `json:"workflowId"`
 	Update     string          `json:"update"`
 	Input      json.RawMessage `json:"input"`
 }
-
-// TemporalTell is the activity that sends an update to a workflow, which
-// workflows can't do themselves.
-const TemporalTell = "Temporal.Tell"

@@ -105,7 +105,7 @@ func (c *claimer) stop(reason string) {
 // poll runs one attempt of the polling activity and enters in the books what it
 // did, however it ended.
 func (c *claimer) poll(ctx workflow.Context) error {
-	end, err := shell.Wait[wire.PollReport, wire.PollMemory](ctx, &c.polling, pollOptions(c.in, c.state), wire.ClaimPoll, wire.PollInput{
+	end, err := shell.Wait[wire.PollMemory](ctx, &c.polling, pollOptions(c.in, c.state), wire.ClaimPoll, wire.PollInput{
 		Claimer: c.ref, Spec: c.in.pollSpec(), Carry: c.state.Carry, Queues: c.state.Queues,
 	})
 	switch {

@@ -95,7 +95,7 @@ func (m *monitor) count(ctx workflow.Context) error {
 	options := activities.WaitOptions()
 	options.HeartbeatTimeout = lostCounter
 	options.Summary = "counts the events of " + queueOf(m.in.QueueURL)
-	end, err := shell.Wait[wire.CountReport, wire.CountFigures](ctx, &m.counting, options, wire.CountEvents, wire.CountInput{
+	end, err := shell.Wait[wire.CountFigures](ctx, &m.counting, options, wire.CountEvents, wire.CountInput{
 		QueueURL: m.in.QueueURL, Table: m.in.Table, PrefixDepth: m.in.depth(),
 		Drain: m.state == countDraining, Figures: m.figures,
 	})

@@ -21,7 +21,7 @@ func countEnvironment(t *testing.T, count func(wire.CountInput) (wire.CountRepor
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute)
 	env.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: wire.TypeCountObjects})
-	env.RegisterActivityWithOptions(count, activity.RegisterOptions{Name: wire.CountEvents})
+	env.RegisterActivityWithOptions(count, activity.RegisterOptions{Name: wire.CountEvents.Name})
 	return env
 }
 

@@ -76,7 +76,7 @@ func (r *run) ingest(ctx workflow.Context) (*Result, error) {
 func (r *run) prepare(ctx workflow.Context) error {
 	r.show(ctx, phasePrepare, "Looking up bucket, queue, stream and table, listing the objects.")
 	var prepared wire.IngestPrepared
-	err := r.call(ctx, "look up what the input names", wire.IngestPrepare, r.plan, &prepared)
+	err := call(ctx, "look up what the input names", wire.IngestPrepare, r.plan, &prepared)
 	r.objects = prepared.Objects
 	return err
 }
@@ -86,14 +86,14 @@ func (r *run) prepare(ctx workflow.Context) error {
 func (r *run) dispatch(ctx workflow.Context) error {
 	r.show(ctx, phaseDispatch, fmt.Sprintf("Putting %d tasks on queue `%s`.", r.objects, r.in.Queue))
 	var joined wire.IngestJoined
-	if err := r.call(ctx, "join or start the counter", wire.IngestJoinCount, r.plan, &joined); err != nil {
+	if err := call(ctx, "join or start the counter", wire.IngestJoinCount, r.plan, &joined); err != nil {
 		return err
 	}
 	r.counterOurs = joined.Started
 	if err := r.startClaimer(ctx); err != nil {
 		return err
 	}
-	return r.call(ctx, "a task per object", wire.IngestEnqueue, r.plan, nil)
+	return call(ctx, "a task per object", wire.IngestEnqueue, r.plan, nil)
 }
 
 func (r *run) startClaimer(ctx workflow.Context) error {
@@ -113,7 +113,7 @@ func (r *run) awaitTasks(ctx workflow.Context) error {
 	var ended wire.IngestTasks
 	waiting := activities.WaitOptions()
 	waiting.Summary = "until every task has ended"
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, waiting), wire.IngestAwaitTasks,
+	err := shell.Execute(workflow.WithActivityOptions(ctx, waiting), wire.IngestAwaitTasks,
 		wire.IngestAwait{Run: r.plan.Run, Total: r.objects, Deadline: r.deadline}).Get(ctx, &ended)
 	r.tasks = ended.Ended
 	return err
@@ -147,7 +147,7 @@ func (r *run) compare(ctx workflow.Context) (*Result, error) {
 	var summary wire.IngestSummary
 	transfer := activities.TransferOptions()
 	transfer.Summary = "read what was delivered, compare by record id"
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, transfer), wire.IngestSummarise,
+	err := shell.Execute(workflow.WithActivityOptions(ctx, transfer), wire.IngestSummarise,
 		wire.IngestSummariseInput{Plan: r.plan, Since: r.started}).Get(ctx, &summary)
 	if err != nil {
 		return nil, err
@@ -183,14 +183,14 @@ func (r *run) finish(ctx workflow.Context, success bool) error {
 // tell sends a message to a workflow that this run started; one that has ended
 // is as good as told.
 func (r *run) tell(ctx workflow.Context, workflowID, update string) error {
-	return r.call(ctx, update+" "+workflowID, wire.TemporalTell,
+	return call(ctx, update+" "+workflowID, wire.TemporalTell,
 		wire.TellInput{WorkflowID: workflowID, Update: update, Input: json.RawMessage("{}")}, nil)
 }
 
-func (r *run) call(ctx workflow.Context, summary, activity string, input, output any) error {
+func call[In, Out any](ctx workflow.Context, summary string, activity wire.Activity[In, Out], input In, output *Out) error {
 	options := activities.CallOptions()
 	options.Summary = summary
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activity, input).Get(ctx, output)
+	return shell.Execute(workflow.WithActivityOptions(ctx, options), activity, input).Get(ctx, output)
 }
 
 func (r *run) isLate() bool { return !r.deadline.IsZero() && !r.now().Before(r.deadline) }

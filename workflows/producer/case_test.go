@@ -91,7 +91,7 @@ func TestProducerStartsAndStopsTenTimes(t *testing.T) {
 // TestProducerKeepsTheLastHundredEvents: newest last.
 func TestProducerKeepsTheLastHundredEvents(t *testing.T) {
 	w := newProducerWorld(t)
-	w.answer = func(n int, in putBatch) (wire.PutBatchOutput, error) {
+	w.answer = func(n int, in wire.PutBatchInput) (wire.PutBatchOutput, error) {
 		if n <= 130 {
 			return outage(n, in)
 		}

@@ -77,13 +77,13 @@ func (p *run) end(ctx workflow.Context) error {
 // unsent are records that a cancelled Producer could not send, as `add` takes
 // them.
 type unsent struct {
-	Records []putRecord `json:"records"`
+	Records []wire.BatchRecord `json:"records"`
 }
 
-func putRecords(buffered []recordbatch.Buffered) []putRecord {
-	records := make([]putRecord, len(buffered))
+func putRecords(buffered []recordbatch.Buffered) []wire.BatchRecord {
+	records := make([]wire.BatchRecord, len(buffered))
 	for i, r := range buffered {
-		records[i] = putRecord{Data: r.Data, PartitionKey: r.Key, ExplicitHashKey: r.HashKey}
+		records[i] = wire.BatchRecord{Data: r.Data, PartitionKey: r.Key, ExplicitHashKey: r.HashKey}
 	}
 	return records
 }

@@ -52,7 +52,7 @@ func TestProducerCancelledInAnOutageHandsBackWhatItHas(t *testing.T) {
 	require.True(t, hasRest)
 	require.Equal(t, 3, status.Buffered)
 	require.Zero(t, status.Dropped)
-	require.Equal(t, []putRecord{{"eA==", "k0", ""}, {"eA==", "k1", ""}, {"eA==", "k2", ""}}, rest.Records)
+	require.Equal(t, []wire.BatchRecord{{Data: "eA==", PartitionKey: "k0"}, {Data: "eA==", PartitionKey: "k1"}, {Data: "eA==", PartitionKey: "k2"}}, rest.Records)
 	raw, err := json.Marshal(rest)
 	require.NoError(t, err)
 	again, err := readAdd(raw)

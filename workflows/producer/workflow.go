@@ -74,8 +74,8 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) error {
 type run struct {
 	state
 	in         Input
-	background workflow.Context // goes on when the workflow is cancelled
-	batch      workflow.Future  // the batch that is out
+	background workflow.Context                   // goes on when the workflow is cancelled
+	batch      *shell.Future[wire.PutBatchOutput] // the batch that is out
 	timer      shell.Timer
 	dirty      bool // a message has changed something
 	waiting    int  // flushes that wait for their answer
@@ -154,29 +154,16 @@ func (p *run) waitsFor() string {
 
 func (p *run) batchEnded() bool { return p.batch != nil && p.batch.IsReady() }
 
-// putBatch is the input of the activity that sends a batch.
-type putBatch struct {
-	StreamName string      `json:"StreamName"`
-	Ordering   string      `json:"Ordering"`
-	Records    []putRecord `json:"Records"`
-}
-
-type putRecord struct {
-	Data            string `json:"Data"`
-	PartitionKey    string `json:"PartitionKey"`
-	ExplicitHashKey string `json:"ExplicitHashKey,omitempty"`
-}
-
 // send puts a batch out.
 func (p *run) send(ctx workflow.Context) {
 	batch := p.Buffer.Take(p.in.BatchSize)
-	in := putBatch{StreamName: p.in.Stream, Ordering: p.in.Ordering, Records: putRecords(batch)}
+	in := wire.PutBatchInput{StreamName: p.in.Stream, Ordering: p.in.Ordering, Records: putRecords(batch)}
 	if len(p.Buffer.Records) > len(batch) && p.Since.IsZero() {
 		p.Since = workflow.Now(ctx)
 	}
 	options := activities.CallOptions()
 	options.Summary = plural(len(batch), "record")
-	p.batch = workflow.ExecuteActivity(workflow.WithActivityOptions(p.background, options), "Kinesis.PutBatch", in)
+	p.batch = shell.Execute(workflow.WithActivityOptions(p.background, options), wire.PutBatch, in)
 }
 
 var repeatBackoff = backoff.Policy{Base: 50 * time.Millisecond, Cap: 10 * time.Second}

@@ -23,21 +23,21 @@ import (
 type producerWorld struct {
 	*testsuite.TestWorkflowEnvironment
 	t       *testing.T
-	batches []putBatch
+	batches []wire.PutBatchInput
 	sentAt  []time.Time
 	updates int
-	answer  func(n int, in putBatch) (wire.PutBatchOutput, error) // n from 1
+	answer  func(n int, in wire.PutBatchInput) (wire.PutBatchOutput, error) // n from 1
 }
 
 func newProducerWorld(t *testing.T) *producerWorld {
 	suite := &testsuite.WorkflowTestSuite{}
 	w := &producerWorld{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t}
 	w.SetTestTimeout(time.Minute)
-	w.RegisterActivityWithOptions(w.put, activity.RegisterOptions{Name: "Kinesis.PutBatch"})
+	w.RegisterActivityWithOptions(w.put, activity.RegisterOptions{Name: wire.PutBatch.Name})
 	return w
 }
 
-func (w *producerWorld) put(in putBatch) (wire.PutBatchOutput, error) {
+func (w *producerWorld) put(in wire.PutBatchInput) (wire.PutBatchOutput, error) {
 	w.batches = append(w.batches, in)
 	w.sentAt = append(w.sentAt, w.Now())
 	if w.answer == nil {
@@ -147,7 +147,7 @@ func TestProducerSendsByCountAgeAndFlush(t *testing.T) {
 
 func TestProducerRepeatsInOrderAndDropsWhatFailsTooOften(t *testing.T) {
 	w := newProducerWorld(t)
-	w.answer = func(n int, in putBatch) (wire.PutBatchOutput, error) {
+	w.answer = func(n int, in wire.PutBatchInput) (wire.PutBatchOutput, error) {
 		if n > 3 {
 			return wire.PutBatchOutput{Stored: int64(len(in.Records))}, nil
 		}
@@ -171,8 +171,8 @@ func TestProducerRepeatsInOrderAndDropsWhatFailsTooOften(t *testing.T) {
 }
 
 // firstFails lets an answer hold for the first batch only.
-func firstFails(answer func(int, putBatch) (wire.PutBatchOutput, error)) func(int, putBatch) (wire.PutBatchOutput, error) {
-	return func(n int, in putBatch) (wire.PutBatchOutput, error) {
+func firstFails(answer func(int, wire.PutBatchInput) (wire.PutBatchOutput, error)) func(int, wire.PutBatchInput) (wire.PutBatchOutput, error) {
+	return func(n int, in wire.PutBatchInput) (wire.PutBatchOutput, error) {
 		if n == 1 {
 			return answer(n, in)
 		}
@@ -181,7 +181,7 @@ func firstFails(answer func(int, putBatch) (wire.PutBatchOutput, error)) func(in
 }
 
 // refusedSingly answers that record 0 of each batch is refused.
-func refusedSingly(_ int, in putBatch) (wire.PutBatchOutput, error) {
+func refusedSingly(_ int, in wire.PutBatchInput) (wire.PutBatchOutput, error) {
 	return wire.PutBatchOutput{Stored: int64(len(in.Records)) - 1, Failed: []int64{0},
 		Errors: []wire.BatchFault{{Code: "InternalFailure", Records: 1}}}, nil
 }
@@ -202,14 +202,14 @@ func TestProducerDropsARecordAfterMaxAttempts(t *testing.T) {
 }
 
 // outage answers every batch with a failure of the whole call.
-func outage(_ int, in putBatch) (wire.PutBatchOutput, error) {
+func outage(_ int, in wire.PutBatchInput) (wire.PutBatchOutput, error) {
 	return wire.PutBatchOutput{Failed: all(len(in.Records)),
 		Errors: []wire.BatchFault{{Code: "ServiceUnavailable", Message: "down", Records: len(in.Records), Call: true}}}, nil
 }
 
 func TestProducerOutlastsAnOutage(t *testing.T) {
 	w := newProducerWorld(t)
-	w.answer = func(n int, in putBatch) (wire.PutBatchOutput, error) {
+	w.answer = func(n int, in wire.PutBatchInput) (wire.PutBatchOutput, error) {
 		if n <= 20 {
 			return outage(n, in)
 		}

@@ -81,7 +81,7 @@ func trigger(ctx workflow.Context, call *ThenHTTP, body thenBody) error {
 	options.StartToCloseTimeout = time.Minute
 	options.Summary = "then: " + call.Method + " " + activities.Redact(call.URL)
 	ctx = workflow.WithActivityOptions(ctx, options)
-	return workflow.ExecuteActivity(ctx, wire.HTTPTrigger, wire.TriggerInput{
+	return shell.Execute(ctx, wire.HTTPTrigger, wire.TriggerInput{
 		URL: call.URL, Method: call.Method, Auth: call.Auth, Body: raw, IdempotencyKey: body.IdempotencyKey,
 	}).Get(ctx, nil)
 }

@@ -44,7 +44,7 @@ func (a *actors) register(env *testsuite.TestWorkflowEnvironment) {
 		a.tidy = append(a.tidy, string(raw))
 		return nil
 	}, activity.RegisterOptions{Name: "Tidy"})
-	env.OnActivity(wire.HTTPTrigger, mock.Anything).Return(func(in wire.TriggerInput) error {
+	env.OnActivity(wire.HTTPTrigger.Name, mock.Anything).Return(func(in wire.TriggerInput) error {
 		a.http = append(a.http, in)
 		return nil
 	})
@@ -103,7 +103,7 @@ func TestThenByReason(t *testing.T) {
 
 func TestThenThatFailsIsTold(t *testing.T) {
 	env := quietEnvironment(t)
-	env.OnActivity(wire.HTTPTrigger, mock.Anything).Return(temporal.NewNonRetryableApplicationError("HTTP.Trigger https://example.com:443: answered 404", activities.TypeNotFound, nil))
+	env.OnActivity(wire.HTTPTrigger.Name, mock.Anything).Return(temporal.NewNonRetryableApplicationError("HTTP.Trigger https://example.com:443: answered 404", activities.TypeNotFound, nil))
 	env.OnSignalExternalWorkflow(mock.Anything, "gone", "", "n", mock.Anything).Return(errors.New("unknown external workflow"))
 	signalAt(env, time.Second, `{"count":3}`)
 	r := quietRun(t, env, fmt.Sprintf(told, `,"then":[{"http":{"url":"https://example.com/hook"}},{"signal":{"workflowId":"gone","name":"n"}}]`))

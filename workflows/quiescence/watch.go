@@ -25,7 +25,7 @@ func (o *observer) poll(ctx workflow.Context) (wire.WatchReport, error) {
 	options := activities.WaitOptions()
 	options.Summary = fmt.Sprintf("watches %s", o.in.Source.Target())
 	options.HeartbeatTimeout = 3 * max(activities.BeatEvery(o.rule), shortestBeat)
-	end, err := shell.Wait[wire.WatchReport, quiescence.State](ctx, &o.polling, options, wire.WatchQuiescence, wire.WatchInput{
+	end, err := shell.Wait[quiescence.State](ctx, &o.polling, options, wire.WatchQuiescence, wire.WatchInput{
 		Source: o.in.Source, Rule: o.rule, State: o.state, LateUntil: o.lateUntil,
 	})
 	if err != nil {

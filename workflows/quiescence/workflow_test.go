@@ -27,7 +27,7 @@ func quietEnvironment(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	env.SetStartTime(quietStart)
 	env.SetTestTimeout(time.Minute)
 	env.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: wire.TypeQuiescence})
-	env.RegisterActivityWithOptions(func(wire.TriggerInput) error { return nil }, activity.RegisterOptions{Name: wire.HTTPTrigger})
+	env.RegisterActivityWithOptions(func(wire.TriggerInput) error { return nil }, activity.RegisterOptions{Name: wire.HTTPTrigger.Name})
 	return env
 }
 
@@ -251,7 +251,7 @@ func TestPolledSource(t *testing.T) {
 		now := quietStart.Add(time.Duration(len(asked)) * time.Minute)
 		in.State.Observe(in.Rule, quiescence.Reading{Version: "v", Count: 2, Present: true}, now, now)
 		return wire.WatchReport{State: in.State, Reason: in.State.Decide(in.Rule, now), At: now}, nil
-	}, activity.RegisterOptions{Name: wire.WatchQuiescence})
+	}, activity.RegisterOptions{Name: wire.WatchQuiescence.Name})
 	r := quietRun(t, env, document)
 	require.Len(t, asked, 6)
 	require.Equal(t, quiescence.ReasonQuiet, r.Reason)
@@ -261,7 +261,7 @@ func TestPolledSource(t *testing.T) {
 	env = quietEnvironment(t)
 	env.RegisterActivityWithOptions(func(wire.WatchInput) (wire.WatchReport, error) {
 		return wire.WatchReport{}, activities.Fail(activities.TypeConflict, activities.Failure{Message: "objects that were there are gone"})
-	}, activity.RegisterOptions{Name: wire.WatchQuiescence})
+	}, activity.RegisterOptions{Name: wire.WatchQuiescence.Name})
 	env.ExecuteWorkflow(wire.TypeQuiescence, json.RawMessage(document))
 	var application *temporal.ApplicationError
 	require.ErrorAs(t, env.GetWorkflowError(), &application)

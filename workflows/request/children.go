@@ -14,6 +14,7 @@ import (
 	"sluice/internal/duration"
 	"sluice/internal/jobchain"
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // child is a try that is a workflow of its own. It is started with ABANDON, so
@@ -30,7 +31,7 @@ type child struct {
 	told      instruction // what a child request was last told
 	telling   workflow.Future
 	checkAt   time.Time // isRequest: when its running time may have reached the timeout
-	checking  workflow.Future
+	checking  *shell.Future[wire.RunningTime]
 	timedOut  bool
 }
 
@@ -164,14 +165,14 @@ func (r *request) adopt(i, number int, id string, startedAt time.Time, told inst
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	ctx = workflow.WithActivityOptions(ctx, options)
 	return &try{job: i, number: number, cancel: cancel, child: c,
-		future: workflow.ExecuteActivity(ctx, wire.FollowWorkflow, wire.FollowInput{WorkflowID: id})}
+		future: shell.Execute(ctx, wire.FollowWorkflow, wire.FollowInput{WorkflowID: id}).Future}
 }
 
 // followed is the child's output, or its end as an error, as the activity that
 // follows it found it.
 func (c *child) followed(ctx workflow.Context, future workflow.Future) (json.RawMessage, error) {
 	var end wire.Followed
-	if err := future.Get(ctx, &end); err != nil {
+	if err := shell.FutureOf(wire.FollowWorkflow, future).Get(ctx, &end); err != nil {
 		return nil, err
 	}
 	switch end.Status {

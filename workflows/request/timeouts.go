@@ -8,6 +8,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/jobchain"
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // watchTimeouts stops child requests that have run for longer than their job's
@@ -36,12 +37,12 @@ func (r *request) watchTimeouts(ctx workflow.Context) {
 	}
 }
 
-func (r *request) askRunningTime(c *child) workflow.Future {
+func (r *request) askRunningTime(c *child) *shell.Future[wire.RunningTime] {
 	options := activities.CallOptions()
 	options.ScheduleToCloseTimeout = time.Minute
 	options.Summary = "running time of " + c.id
 	ctx := workflow.WithActivityOptions(r.ctx, options)
-	return workflow.ExecuteActivity(ctx, wire.RequestRunningTime, wire.FollowInput{WorkflowID: c.id})
+	return shell.Execute(ctx, wire.RequestRunningTime, wire.FollowInput{WorkflowID: c.id})
 }
 
 // checked takes the answer: the child is over its time, or is asked again when

@@ -63,7 +63,7 @@ type sweep struct {
 
 type resuming struct {
 	id     string
-	future workflow.Future
+	future *shell.Future[wire.Resumed]
 }
 
 func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
@@ -100,7 +100,7 @@ func (s *sweep) find(ctx workflow.Context) error {
 	options := activities.CallOptions()
 	options.Summary = "list suspended requests"
 	var list wire.Suspended
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ListSuspended,
+	err := shell.Execute(workflow.WithActivityOptions(ctx, options), wire.ListSuspended,
 		wire.ListSuspendedInput{Filter: s.in.Filter, Limit: s.in.Limit}).Get(ctx, &list)
 	s.waiting, s.total = list.IDs, len(list.IDs)
 	return err
@@ -124,7 +124,7 @@ func (s *sweep) start(ctx workflow.Context) {
 		options := activities.CallOptions()
 		options.ScheduleToCloseTimeout = 5 * time.Minute
 		options.Summary = "resume " + id
-		s.running = append(s.running, resuming{id, workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options),
+		s.running = append(s.running, resuming{id, shell.Execute(workflow.WithActivityOptions(ctx, options),
 			wire.ResumeRequest, wire.ResumeInput{ID: id, Holder: s.holder, Lease: s.in.Lease})})
 	}
 }

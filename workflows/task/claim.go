@@ -58,7 +58,7 @@ func (t *task) reclaim(ctx workflow.Context) (taskclaim.Lease, error) {
 	options.RetryPolicy.MaximumInterval = 10 * time.Second
 	options.Summary = "renew the claim"
 	var lease taskclaim.Lease
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.TaskReclaim, t.ref()).Get(ctx, &lease)
+	err := shell.Execute(workflow.WithActivityOptions(ctx, options), wire.TaskReclaim, t.ref()).Get(ctx, &lease)
 	return lease, err
 }
 
@@ -77,7 +77,7 @@ func (t *task) resolve(ctx workflow.Context, outcome wire.Outcome) error {
 	if outcome.Reason != "" {
 		options.Summary += ", " + outcome.Reason
 	}
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.TaskResolve,
+	return shell.Execute(workflow.WithActivityOptions(ctx, options), wire.TaskResolve,
 		wire.ResolveInput{TaskRef: t.ref(), Outcome: outcome}).Get(ctx, nil)
 }
 
@@ -92,7 +92,7 @@ func (t *task) end(ctx workflow.Context, outcome wire.Outcome) (*Status, error) 
 	t.show(ctx)
 	if t.in.Claimer.WorkflowID != "" {
 		options := workflow.LocalActivityOptions{ScheduleToCloseTimeout: time.Minute, Summary: "tell the claimer"}
-		err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), wire.TaskFinished, wire.FinishedInput{
+		err := shell.ExecuteLocal(workflow.WithLocalActivityOptions(ctx, options), wire.TaskFinished, wire.FinishedInput{
 			Claimer: t.in.Claimer,
 			Task:    wire.FinishedTask{TaskID: t.in.TaskID, RunID: t.in.RunID, FirstRunID: t.in.Claimer.FirstRunID, Outcome: outcome},
 		}).Get(ctx, nil)

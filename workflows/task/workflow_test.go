@@ -48,15 +48,15 @@ func runTask(t *testing.T, takes time.Duration, ends error, reclaim func(n int) 
 	env.RegisterActivityWithOptions(func(context.Context, wire.TaskRef) (taskclaim.Lease, error) {
 		r.reclaims = append(r.reclaims, env.Now().Sub(start))
 		return taskclaim.Lease{TakenAt: env.Now(), TakenUntil: env.Now().Add(20 * time.Minute)}, reclaim(len(r.reclaims))
-	}, activity.RegisterOptions{Name: wire.TaskReclaim})
+	}, activity.RegisterOptions{Name: wire.TaskReclaim.Name})
 	env.RegisterActivityWithOptions(func(_ context.Context, in wire.ResolveInput) error {
 		r.resolved = append(r.resolved, in.Outcome)
 		return nil
-	}, activity.RegisterOptions{Name: wire.TaskResolve})
+	}, activity.RegisterOptions{Name: wire.TaskResolve.Name})
 	env.RegisterActivityWithOptions(func(_ context.Context, in wire.FinishedInput) error {
 		r.told = append(r.told, in.Task)
 		return nil
-	}, activity.RegisterOptions{Name: wire.TaskFinished})
+	}, activity.RegisterOptions{Name: wire.TaskFinished.Name})
 	if before != nil {
 		before(env)
 	}

@@ -135,7 +135,7 @@ func (r *budget) describe(ctx workflow.Context) {
 	options.Summary = "what is provisioned for " + r.owner.Resource
 	options.Priority.PriorityKey = 1
 	var out wire.ProvisionedOutput
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.DescribeCapacity,
+	err := shell.Execute(workflow.WithActivityOptions(ctx, options), wire.DescribeCapacity,
 		wire.ProvisionedInput{Resource: r.owner.Resource}).Get(ctx, &out)
 	r.describing = false
 	if err != nil {

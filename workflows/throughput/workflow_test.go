@@ -32,7 +32,7 @@ func budgetEnv(t *testing.T, described *float64) *testsuite.TestWorkflowEnvironm
 			return wire.ProvisionedOutput{}, temporal.NewNonRetryableApplicationError("not allowed", activities.TypeAccessDenied, nil)
 		}
 		return wire.ProvisionedOutput{UnitsPerSecond: throughput.Units(*described)}, nil
-	}, activity.RegisterOptions{Name: wire.DescribeCapacity})
+	}, activity.RegisterOptions{Name: wire.DescribeCapacity.Name})
 	return env
 }
 

@@ -91,8 +91,8 @@ func startScripted(t *testing.T, s *harness.Stack) {
 		Interceptors:                 []interceptor.WorkerInterceptor{workflows.Interceptor()},
 	})
 	sluice.RegisterWorkflows(w)
-	w.RegisterActivityWithOptions(script.watch, activity.RegisterOptions{Name: wire.WatchQuiescence})
-	w.RegisterActivityWithOptions(script.count, activity.RegisterOptions{Name: wire.CountEvents})
+	w.RegisterActivityWithOptions(script.watch, activity.RegisterOptions{Name: wire.WatchQuiescence.Name})
+	w.RegisterActivityWithOptions(script.count, activity.RegisterOptions{Name: wire.CountEvents.Name})
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
 }

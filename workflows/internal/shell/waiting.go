@@ -10,6 +10,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/backoff"
+	"sluice/internal/wire"
 )
 
 // Waiting is the activity of a workflow that waits for something to happen, and
@@ -55,7 +56,7 @@ type Waited[R, S any] struct {
 // Wait runs one attempt, and the pause that a failed one is followed by. It fails
 // where the activity does for good and no message came meanwhile, and when the
 // workflow is cancelled.
-func Wait[R, S any](ctx workflow.Context, w *Waiting, options workflow.ActivityOptions, activity string, input any) (Waited[R, S], error) {
+func Wait[S, In, R any](ctx workflow.Context, w *Waiting, options workflow.ActivityOptions, activity wire.Activity[In, R], input In) (Waited[R, S], error) {
 	options.WaitForCancellation = true
 	options.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
 	attempt, cancel := workflow.WithCancel(workflow.WithActivityOptions(ctx, options))
@@ -64,7 +65,7 @@ func Wait[R, S any](ctx workflow.Context, w *Waiting, options workflow.ActivityO
 	defer func() { w.cancel = nil }()
 
 	var result R
-	err := workflow.ExecuteActivity(attempt, activity, input).Get(attempt, &result)
+	err := Execute(attempt, activity, input).Get(attempt, &result)
 	switch {
 	case err == nil:
 		w.failures = 0

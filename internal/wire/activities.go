@@ -1,0 +1,54 @@
+package wire
+
+import "sluice/internal/taskclaim"
+
+// Activity is an activity by the name under which it is registered, with its input
+// and output. Who calls it and who registers it go through the same reference, so
+// that the compiler holds them together.
+type Activity[In, Out any] struct{ Name string }
+
+// None is the output of an activity that has none.
+type None struct{}
+
+// Activities of ClaimTasks and Task.
+var (
+	ClaimPoll    = Activity[PollInput, PollReport]{Name: "ClaimTasks.Poll"}
+	TaskReclaim  = Activity[TaskRef, taskclaim.Lease]{Name: "Task.Reclaim"}
+	TaskResolve  = Activity[ResolveInput, None]{Name: "Task.Resolve"}
+	TaskFinished = Activity[FinishedInput, None]{Name: "Task.Finished"}
+)
+
+// Activities of Request and ResumeSuspended.
+var (
+	FollowWorkflow     = Activity[FollowInput, Followed]{Name: "Request.Follow"}
+	RequestRunningTime = Activity[FollowInput, RunningTime]{Name: "Request.RunningTime"}
+	ListSuspended      = Activity[ListSuspendedInput, Suspended]{Name: "Requests.ListSuspended"}
+	ResumeRequest      = Activity[ResumeInput, Resumed]{Name: "Requests.Resume"}
+)
+
+// Activities of Throughput.
+var (
+	DescribeCapacity = Activity[ProvisionedInput, ProvisionedOutput]{Name: "DynamoDB.DescribeCapacity"}
+)
+
+// Activities of Producer.
+var (
+	PutBatch = Activity[PutBatchInput, PutBatchOutput]{Name: "Kinesis.PutBatch"}
+)
+
+// Activities of Quiescence and CountObjects.
+var (
+	WatchQuiescence = Activity[WatchInput, WatchReport]{Name: "Quiescence.Watch"}
+	HTTPTrigger     = Activity[TriggerInput, None]{Name: "HTTP.Trigger"}
+	CountEvents     = Activity[CountInput, CountReport]{Name: "S3Events.Count"}
+)
+
+// Activities of Ingest.
+var (
+	IngestPrepare    = Activity[IngestPlan, IngestPrepared]{Name: "Ingest.Prepare"}
+	IngestJoinCount  = Activity[IngestPlan, IngestJoined]{Name: "Ingest.JoinCount"}
+	IngestEnqueue    = Activity[IngestPlan, None]{Name: "Ingest.Enqueue"}
+	IngestAwaitTasks = Activity[IngestAwait, IngestTasks]{Name: "Ingest.AwaitTasks"}
+	IngestSummarise  = Activity[IngestSummariseInput, IngestSummary]{Name: "Ingest.Summarise"}
+	TemporalTell     = Activity[TellInput, None]{Name: "Temporal.Tell"}
+)
