@@ -7,35 +7,27 @@ import (
 	"strings"
 	"time"
 
+	"sluice/internal/errortype"
+
 	"go.temporal.io/sdk/temporal"
 )
 
 // The types of the errors that leave Sluice (ApplicationError.Type).
 const (
-	TypeInvalidInput    = "InvalidInput"    // the document is wrong
-	TypeThrottled       = "Throttled"       // capacity exceeded; carries the delay after which to ask again
-	TypeUnavailable     = "Unavailable"     // transient: 5xx, timeout, connection
-	TypeAmbiguous       = "Ambiguous"       // a write that must not be repeated may have been applied
-	TypeConditionFailed = "ConditionFailed" // a condition or a transaction's check was false
-	TypeConflict        = "Conflict"        // the state does not allow it, or a stale token
-	TypeNotFound        = "NotFound"
-	TypeAccessDenied    = "AccessDenied"
-	TypeTooLarge        = "TooLarge"
-	TypeWorkerStopping  = "WorkerStopping" // the worker shuts down; another goes on from the checkpoint
-	TypeWorkerLost      = "WorkerLost"     // a job took ten workers with it in a row
-	TypeExpired         = "Expired"        // outcome of Request: a suspension outlived its TTL
-	TypeRequestFailed   = "RequestFailed"  // outcome of Request: FAIL
+	TypeInvalidInput    = errortype.InvalidInput    // the document is wrong
+	TypeThrottled       = errortype.Throttled       // capacity exceeded; carries the delay after which to ask again
+	TypeUnavailable     = errortype.Unavailable     // transient: 5xx, timeout, connection
+	TypeAmbiguous       = errortype.Ambiguous       // a write that must not be repeated may have been applied
+	TypeConditionFailed = errortype.ConditionFailed // a condition or a transaction's check was false
+	TypeConflict        = errortype.Conflict        // the state does not allow it, or a stale token
+	TypeNotFound        = errortype.NotFound
+	TypeAccessDenied    = errortype.AccessDenied
+	TypeTooLarge        = errortype.TooLarge
+	TypeWorkerStopping  = errortype.WorkerStopping // the worker shuts down; another goes on from the checkpoint
+	TypeWorkerLost      = errortype.WorkerLost     // a job took ten workers with it in a row
+	TypeExpired         = errortype.Expired        // outcome of Request: a suspension outlived its TTL
+	TypeRequestFailed   = errortype.RequestFailed  // outcome of Request: FAIL
 )
-
-// Retryable reports whether an error of this type is worth repeating as it is.
-func Retryable(errType string) bool {
-	switch errType {
-	case TypeThrottled, TypeUnavailable, TypeWorkerStopping:
-		return true
-	default:
-		return false
-	}
-}
 
 // ErrorDetails is the first detail of every error made by Fail.
 type ErrorDetails struct {
@@ -69,7 +61,7 @@ func Fail(errType string, f Failure) error {
 	if f.Checkpoint != nil {
 		details = append(details, f.Checkpoint)
 	}
-	options := temporal.ApplicationErrorOptions{NonRetryable: !Retryable(errType), Details: details}
+	options := temporal.ApplicationErrorOptions{NonRetryable: !errortype.Retryable(errType), Details: details}
 	if !options.NonRetryable {
 		options.NextRetryDelay = f.Delay
 	}

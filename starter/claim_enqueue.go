@@ -16,6 +16,7 @@ import (
 	"sluice/activities/azurequeue"
 	"sluice/internal/connect"
 	"sluice/internal/taskmessage"
+	"sluice/internal/wire"
 )
 
 // azureFlags is the access to Azure queues, for commands that speak to them.
@@ -71,7 +72,7 @@ func (e claimEnqueueCmd) Run(a *app) error {
 	if resultErr := a.result(map[string]any{"queue": e.Queue, "sent": sent}); resultErr != nil {
 		return resultErr
 	}
-	return azurequeue.Failure(azurequeue.OperationSend, e.Queue, err)
+	return azurequeue.Failure(wire.AzureQueueSend, e.Queue, err)
 }
 
 // messages reads the file, or makes one message of the flags.

@@ -216,7 +216,7 @@ func (r poisonReplayCmd) Run(a *app) error {
 			return err
 		}
 		if _, err := target.EnqueueMessage(a.ctx, text, &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr(int32(-1))}); err != nil {
-			return azurequeue.Failure(azurequeue.OperationSend, name, err)
+			return azurequeue.Failure(wire.AzureQueueSend, name, err)
 		}
 		return remove(a, queue, p)
 	})

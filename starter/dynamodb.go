@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"sluice/internal/throughput"
+	"sluice/internal/wire"
 )
 
 // dynamodbCmd runs one operation as a request of one job.
@@ -17,7 +18,7 @@ func (d dynamodbCmd) Run(a *app) error {
 	if !ok {
 		return usage("no operation %q; there are %s", d.Operation, strings.Join(operationNames(), ", "))
 	}
-	return a.runOneJob("DynamoDB."+operation, d.oneJobFlags, requestProgress)
+	return a.runOneJob(wire.DynamoDBPrefix+operation, d.oneJobFlags, requestProgress)
 }
 
 // operationNamed finds the API's name for either spelling.

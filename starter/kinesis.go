@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sluice/activities/kinesis"
+	"sluice/internal/wire"
 	"sluice/workflows/request"
 )
 
@@ -17,16 +18,14 @@ type kinesisCmd struct {
 type kinesisPutRecordsCmd struct{ oneJobFlags }
 
 func (k kinesisPutRecordsCmd) Run(a *app) error {
-	return a.runOneJob("Kinesis.PutRecords", k.oneJobFlags, requestProgress)
+	return a.runOneJob(wire.KinesisPutRecords, k.oneJobFlags, requestProgress)
 }
 
 type kinesisPutObjectCmd struct{ oneJobFlags }
 
 func (k kinesisPutObjectCmd) Run(a *app) error {
-	return a.runOneJob(putObject, k.oneJobFlags, a.objectProgress)
+	return a.runOneJob(wire.KinesisPutObject, k.oneJobFlags, a.objectProgress)
 }
-
-const putObject = "Kinesis.PutObject"
 
 // objectProgress is how far the object is, which only the activity's heartbeats
 // tell: in bytes, or in records where the object is compressed or its size not
@@ -39,7 +38,7 @@ func (a *app) objectProgress(raw json.RawMessage) (done, total int64, words stri
 		Coding       string
 		Output       kinesis.PutRecordsOutput
 	}
-	if json.Unmarshal(raw, &status) != nil || !a.heartbeat(status.ID, putObject, &beat) {
+	if json.Unmarshal(raw, &status) != nil || !a.heartbeat(status.ID, wire.KinesisPutObject, &beat) {
 		return done, total, words
 	}
 	stored := beat.Output.StoredRecordCount

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/activities"
+	"sluice/internal/wire"
 )
 
 // A queue that is being deleted may come back; all else is judged as everywhere.
@@ -27,18 +28,18 @@ func TestQueueErrorTypes(t *testing.T) {
 func TestAzureFailureIsOneLine(t *testing.T) {
 	response := &http.Response{StatusCode: 404, Header: http.Header{"X-Ms-Request-Id": {"r-1"}}}
 	sdk := &azcore.ResponseError{StatusCode: 404, ErrorCode: "QueueNotFound", RawResponse: response}
-	for _, err := range []error{sdk, asFailure(OperationSend, sdk)} {
-		failure := Failure(OperationSend, "tasks", err)
+	for _, err := range []error{sdk, asFailure(wire.AzureQueueSend, sdk)} {
+		failure := Failure(wire.AzureQueueSend, "tasks", err)
 		require.ErrorContains(t, failure, "AzureQueue.Send tasks: HTTP 404 QueueNotFound (type: NotFound")
 		details, ok := activities.DetailsOf(failure)
 		require.True(t, ok)
-		require.Equal(t, activities.ErrorDetails{Code: "QueueNotFound", RequestID: "r-1", Operation: OperationSend, Target: "tasks"}, details)
+		require.Equal(t, activities.ErrorDetails{Code: "QueueNotFound", RequestID: "r-1", Operation: wire.AzureQueueSend, Target: "tasks"}, details)
 	}
 	require.EqualError(t, asFailure(opReceive, sdk), "AzureQueue.Receive: HTTP 404 QueueNotFound")
 	require.NoError(t, asFailure(opReceive, nil))
-	require.NoError(t, Failure(OperationSend, "tasks", nil))
-	require.ErrorIs(t, Failure(OperationSend, "tasks", context.Canceled), context.Canceled)
-	lost := Failure(OperationSend, "tasks", errors.New("dial tcp: connection refused"))
+	require.NoError(t, Failure(wire.AzureQueueSend, "tasks", nil))
+	require.ErrorIs(t, Failure(wire.AzureQueueSend, "tasks", context.Canceled), context.Canceled)
+	lost := Failure(wire.AzureQueueSend, "tasks", errors.New("dial tcp: connection refused"))
 	require.Equal(t, activities.TypeUnavailable, activities.TypeOf(lost))
 	require.Equal(t, lost, Failure("other", "other", lost), "what is ours already stays")
 }

@@ -11,6 +11,7 @@ import (
 	"sluice/internal/document"
 	"sluice/internal/duration"
 	"sluice/internal/taskmessage"
+	"sluice/internal/wire"
 )
 
 // Activities is the activities on Azure Storage queues that jobs can use.
@@ -18,11 +19,8 @@ type Activities struct {
 	Service *azqueue.ServiceClient // nil: no credentials
 }
 
-// OperationSend is the name of AzureQueue.Send.
-const OperationSend = "AzureQueue.Send"
-
 func (a *Activities) All() []activities.Named {
-	return []activities.Named{{Name: OperationSend, Code: a.Send}}
+	return []activities.Named{{Name: wire.AzureQueueSend, Code: a.Send}}
 }
 
 // SendInput is the input of AzureQueue.Send.
@@ -59,25 +57,25 @@ func (a *Activities) Send(ctx context.Context, raw json.RawMessage) (SendOutput,
 	faults := document.Decode(raw, &in)
 	in.Check(&faults)
 	if err := faults.Err(); err != nil {
-		return SendOutput{}, activities.Invalid(OperationSend, err)
+		return SendOutput{}, activities.Invalid(wire.AzureQueueSend, err)
 	}
 	text, err := taskmessage.Encode(bodyBytes(in.Body))
 	if err != nil {
 		return SendOutput{}, activities.Fail(activities.TypeTooLarge, activities.Failure{
-			ErrorDetails: activities.ErrorDetails{Operation: OperationSend, Target: in.Queue}, Message: err.Error()})
+			ErrorDetails: activities.ErrorDetails{Operation: wire.AzureQueueSend, Target: in.Queue}, Message: err.Error()})
 	}
 	if a.Service == nil {
 		return SendOutput{}, activities.Fail(activities.TypeAccessDenied, activities.Failure{
-			ErrorDetails: activities.ErrorDetails{Operation: OperationSend, Target: in.Queue}, Message: NoCredentials})
+			ErrorDetails: activities.ErrorDetails{Operation: wire.AzureQueueSend, Target: in.Queue}, Message: NoCredentials})
 	}
 	ctx, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
 	defer stop()
 	id, err := NewQueue(a.Service, in.Queue).Send(ctx, text, in.Delay.Std())
 	if err != nil {
-		if interrupted := activities.Interrupted(ctx, OperationSend, nil); interrupted != nil {
+		if interrupted := activities.Interrupted(ctx, wire.AzureQueueSend, nil); interrupted != nil {
 			return SendOutput{}, interrupted
 		}
-		return SendOutput{}, Failure(OperationSend, in.Queue, err)
+		return SendOutput{}, Failure(wire.AzureQueueSend, in.Queue, err)
 	}
 	return SendOutput{MessageID: id}, nil
 }

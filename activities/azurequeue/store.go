@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"sluice/internal/wire"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
@@ -82,7 +84,7 @@ func (q *Queue) Send(ctx context.Context, text string, delay time.Duration) (id 
 		TimeToLive:        to.Ptr(int32(-1)), // a task that nobody got round to must not vanish after Azure's seven days
 	})
 	if err != nil {
-		return "", asFailure(OperationSend, err)
+		return "", asFailure(wire.AzureQueueSend, err)
 	}
 	for _, m := range sent.Messages {
 		return deref(m.MessageID), nil

@@ -191,7 +191,7 @@ func (p *poller) start(ctx context.Context, c *candidate) (startState, error) {
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 	defer cancel()
-	_, err := p.Temporal.ExecuteWorkflow(ctx, p.startOptions(c), wire.TaskType, p.taskInput(c))
+	_, err := p.Temporal.ExecuteWorkflow(ctx, p.startOptions(c), wire.TypeTask, p.taskInput(c))
 	p.meter.Timer("sluice_claim_start_latency").Record(time.Since(started))
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	var invalid *serviceerror.InvalidArgument
@@ -229,9 +229,9 @@ func (p *poller) startOptions(c *candidate) client.StartWorkflowOptions {
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Memo:                                     map[string]any{memoClaimer: p.in.Claimer},
 		TypedSearchAttributes: temporal.NewSearchAttributes(
-			temporal.NewSearchAttributeKeyKeyword("SluiceState").ValueSet("RUNNING"),
-			temporal.NewSearchAttributeKeyKeyword("SluiceType").ValueSet(wire.TaskType),
-			temporal.NewSearchAttributeKeyKeyword("SluiceTarget").ValueSet(c.from.Name())),
+			temporal.NewSearchAttributeKeyKeyword(wire.AttributeState).ValueSet("RUNNING"),
+			temporal.NewSearchAttributeKeyKeyword(wire.AttributeType).ValueSet(wire.TypeTask),
+			temporal.NewSearchAttributeKeyKeyword(wire.AttributeTarget).ValueSet(c.from.Name())),
 		StaticSummary: fmt.Sprintf("task %s, run %d, from queue %s", c.message.TaskID, c.runID, c.from.Name()),
 		Priority:      temporal.Priority{FairnessKey: p.in.Spec.FairnessKey},
 	}

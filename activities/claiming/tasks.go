@@ -86,7 +86,7 @@ func attemptDelay(ctx context.Context, longest time.Duration) time.Duration {
 // needs no telling. It runs as a local activity: one history event of the Task,
 // and none that waits for the claimer.
 func (t *Tasks) Finished(ctx context.Context, in wire.FinishedInput) error {
-	err := t.Temporal.SignalWorkflow(ctx, in.Claimer.WorkflowID, "", wire.SignalTaskFinished, in.Task)
+	err := t.Temporal.SignalWorkflow(ctx, in.Claimer.WorkflowID, "", wire.SignalFinished, in.Task)
 	if activities.IsNotFound(err) {
 		return nil
 	}

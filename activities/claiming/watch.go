@@ -154,7 +154,7 @@ func (p *poller) lookAt(ctx context.Context, control wire.ClaimControl, tasks []
 		if err == nil {
 			f.status = statusName(described.RawResponse.GetWorkflowExecutionInfo().GetStatus())
 			if f.status == "" && control.State == wire.ClaimStopped {
-				f.told = p.Temporal.SignalWorkflow(ctx, f.task.ID(), "", wire.SignalTaskStop, map[string]string{"reason": "the claimer was stopped"}) == nil
+				f.told = p.Temporal.SignalWorkflow(ctx, f.task.ID(), "", wire.SignalStop, map[string]string{"reason": "the claimer was stopped"}) == nil
 			}
 		}
 		findings[i] = f
@@ -168,7 +168,7 @@ func (p *poller) lookAt(ctx context.Context, control wire.ClaimControl, tasks []
 				p.forgetTask(id)
 			}
 		case activities.IsNotFound(f.err):
-			w.suspects[id] = "NotFound"
+			w.suspects[id] = activities.TypeNotFound
 		case f.err != nil:
 		case f.status != "":
 			p.makeSure(id)

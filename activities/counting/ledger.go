@@ -9,6 +9,7 @@ import (
 
 	"sluice/activities"
 	"sluice/activities/dynamodb"
+	"sluice/internal/errortype"
 	"sluice/internal/s3event"
 )
 
@@ -184,7 +185,7 @@ func (l *ledger) ensure(ctx context.Context, operation string, document func() (
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errType != activities.TypeAmbiguous && !activities.Retryable(errType):
+		case errType != activities.TypeAmbiguous && !errortype.Retryable(errType):
 			return err
 		case errType != activities.TypeThrottled:
 			l.failed(err)

@@ -14,6 +14,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/backoff"
+	"sluice/internal/errortype"
 	"sluice/internal/s3event"
 	"sluice/internal/wire"
 )
@@ -120,7 +121,7 @@ func (c *counting) receive(ctx, waiting context.Context, loads chan<- load) {
 		}
 		if failures++; l.err == nil {
 			failures = 0
-		} else if c.queue.reached || activities.Retryable(activities.TypeOf(l.err)) {
+		} else if c.queue.reached || errortype.Retryable(activities.TypeOf(l.err)) {
 			l.failure, l.err = l.err, nil
 		}
 		select {
@@ -225,7 +226,7 @@ func (c *counting) persist(ctx context.Context, work func(context.Context) error
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !c.figures.Opened && !activities.Retryable(activities.TypeOf(err)):
+		case !c.figures.Opened && !errortype.Retryable(activities.TypeOf(err)):
 			return err
 		}
 		c.failed(err)

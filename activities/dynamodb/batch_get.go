@@ -10,6 +10,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/throughput"
+	"sluice/internal/wire"
 )
 
 // tableRead is what a BatchGetItem reads of one table.
@@ -61,11 +62,11 @@ func (d *Activities) batchRead(ctx context.Context, a *attempt, r throughput.Req
 		}
 		left, err := takeIn(reads, items, answer)
 		if err != nil {
-			return nil, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: "DynamoDB." + a.operation, Target: r.Target()}, Message: err.Error(), Checkpoint: a.checkpoint()})
+			return nil, activities.Fail(activities.TypeUnavailable, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: wire.DynamoDBPrefix + a.operation, Target: r.Target()}, Message: err.Error(), Checkpoint: a.checkpoint()})
 		}
 		a.read(reads)
 		again := progress.next(ctx, left < asked, left > 0)
-		if err := activities.Interrupted(ctx, "DynamoDB."+a.operation, a.checkpoint()); err != nil {
+		if err := activities.Interrupted(ctx, wire.DynamoDBPrefix+a.operation, a.checkpoint()); err != nil {
 			return nil, err
 		}
 		if !again {

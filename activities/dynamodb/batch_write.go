@@ -9,6 +9,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/throughput"
+	"sluice/internal/wire"
 )
 
 // tableWrite is one request of a BatchWriteItem.
@@ -94,7 +95,7 @@ func (d *Activities) writeWhole(ctx context.Context, a *attempt, envelope object
 		}
 		again := progress.next(ctx, len(left) < len(chunk), len(left) > 0)
 		chunk = left
-		if err := activities.Interrupted(ctx, "DynamoDB."+a.operation, a.checkpoint()); err != nil {
+		if err := activities.Interrupted(ctx, wire.DynamoDBPrefix+a.operation, a.checkpoint()); err != nil {
 			return err
 		}
 		if !again {

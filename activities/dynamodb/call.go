@@ -12,6 +12,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/backoff"
 	"sluice/internal/throughput"
+	"sluice/internal/wire"
 )
 
 const (
@@ -76,18 +77,18 @@ func (d *Activities) call(ctx context.Context, a *attempt, r throughput.Request,
 		}
 		switch {
 		case failed.ended != nil:
-			return nil, activities.EndedBy(failed.ended, "DynamoDB."+a.operation, a.checkpoint())
+			return nil, activities.EndedBy(failed.ended, wire.DynamoDBPrefix+a.operation, a.checkpoint())
 		case failed.errType == activities.TypeAmbiguous:
 			return nil, failed.error(a)
 		}
-		interrupted := activities.Interrupted(ctx, "DynamoDB."+a.operation, a.checkpoint())
+		interrupted := activities.Interrupted(ctx, wire.DynamoDBPrefix+a.operation, a.checkpoint())
 		if interrupted == nil && failed.repeat && repeat <= repeatsHere {
 			wait(ctx, betweenCalls.Delay(repeat, rand.Float64()))
 			continue
 		}
 		if a.trail != nil && !r.Repeatable && !failed.verdict.Applied {
 			a.trail.clear(ctx)
-			interrupted = activities.Interrupted(ctx, "DynamoDB."+a.operation, a.checkpoint())
+			interrupted = activities.Interrupted(ctx, wire.DynamoDBPrefix+a.operation, a.checkpoint())
 		}
 		if interrupted != nil {
 			return nil, interrupted

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/activities"
+	"sluice/internal/errortype"
 )
 
 // keyed is a table of items by id for BatchGetItem replies.
@@ -232,7 +233,7 @@ func TestWritesThatMustNotBeRepeatedAreNot(t *testing.T) {
 		_, err := against(t, fake).Call(t.Context(), c.operation, json.RawMessage(c.document), 0)
 		errType, details, final := failureIn(t, err)
 		require.Equal(t, c.errType, errType, "%s %s", c.operation, c.reply.body)
-		require.Equal(t, !activities.Retryable(errType), final)
+		require.Equal(t, !errortype.Retryable(errType), final)
 		require.Len(t, fake.sent(), c.sent, "%s %s", c.document, c.reply.body)
 		if errType == activities.TypeConditionFailed {
 			require.JSONEq(t, `{"id":{"S":"x"}}`, string(details.Item))

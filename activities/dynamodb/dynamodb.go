@@ -99,7 +99,7 @@ func (d *Activities) Call(ctx context.Context, operation string, document json.R
 func (d *Activities) All() []activities.Named {
 	var all []activities.Named
 	for _, op := range throughput.Operations() {
-		all = append(all, activities.Named{Name: "DynamoDB." + op.Name, Code: func(ctx context.Context, document json.RawMessage) (json.RawMessage, error) {
+		all = append(all, activities.Named{Name: wire.DynamoDBPrefix + op.Name, Code: func(ctx context.Context, document json.RawMessage) (json.RawMessage, error) {
 			return d.run(ctx, op.Name, document)
 		}})
 	}

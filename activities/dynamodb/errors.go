@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"sluice/activities"
+	"sluice/internal/errortype"
 	"sluice/internal/throughput"
+	"sluice/internal/wire"
 )
 
 // A failure is one request that did not succeed: what the service said, what
@@ -119,7 +121,7 @@ func (f *failure) cost(throttled int) outcome {
 // goes along where another attempt is to follow, and only there.
 func (f *failure) error(a *attempt) error {
 	failure := f.describe()
-	if activities.Retryable(f.errType) {
+	if errortype.Retryable(f.errType) {
 		failure.Checkpoint = a.checkpoint()
 		failure.Delay = f.delay
 		if failure.Delay == 0 {
@@ -134,7 +136,7 @@ func (f *failure) error(a *attempt) error {
 // invalid is the error for a document that is wrong before it is sent.
 func invalid(r throughput.Request, err error) error {
 	return activities.Fail(activities.TypeInvalidInput, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: "DynamoDB." + r.Name, Target: r.Target()},
+		ErrorDetails: activities.ErrorDetails{Operation: wire.DynamoDBPrefix + r.Name, Target: r.Target()},
 		Message:      err.Error(),
 	})
 }
@@ -148,7 +150,7 @@ func (f *failure) describe() activities.Failure {
 		ErrorDetails: activities.ErrorDetails{
 			Code:      f.refusal.code,
 			RequestID: f.refusal.requestID,
-			Operation: "DynamoDB." + f.request.Name,
+			Operation: wire.DynamoDBPrefix + f.request.Name,
 			Target:    f.request.Target(),
 			Item:      f.item,
 			Reasons:   f.reasons,

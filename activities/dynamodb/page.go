@@ -7,6 +7,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/throughput"
+	"sluice/internal/wire"
 )
 
 // pageAnswer is what matters of a page's answer.
@@ -103,7 +104,7 @@ func (d *Activities) tooLarge(r throughput.Request, size int) error {
 		message = "applied, but " + message
 	}
 	return activities.Fail(activities.TypeTooLarge, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: "DynamoDB." + r.Name, Target: r.Target()},
+		ErrorDetails: activities.ErrorDetails{Operation: wire.DynamoDBPrefix + r.Name, Target: r.Target()},
 		Message:      message,
 	})
 }

@@ -15,12 +15,8 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/document"
+	"sluice/internal/errortype"
 	"sluice/internal/wire"
-)
-
-// Names of the HTTP activities.
-const (
-	OperationCall = "HTTP.Call"
 )
 
 const (
@@ -53,7 +49,7 @@ func New(origins []string, credentials map[string]string) *Activities {
 }
 
 func (h *Activities) All() []activities.Named {
-	return []activities.Named{{Name: OperationCall, Code: h.Call}, activities.Do(wire.HTTPTrigger, h.Trigger)}
+	return []activities.Named{{Name: wire.HTTPCall, Code: h.Call}, activities.Do(wire.HTTPTrigger, h.Trigger)}
 }
 
 // CallInput is the input of HTTP.Call. A body that is a JSON string is sent as its
@@ -86,11 +82,11 @@ func (h *Activities) Call(ctx context.Context, raw json.RawMessage) (CallOutput,
 	faults := document.Decode(raw, &in)
 	in.Check(&faults)
 	if err := faults.Err(); err != nil {
-		return CallOutput{}, activities.Invalid(OperationCall, err)
+		return CallOutput{}, activities.Invalid(wire.HTTPCall, err)
 	}
 	body, contentType := activities.Body(in.Body)
 	return h.do(ctx, request{
-		operation: OperationCall, url: in.URL, method: in.Method, auth: in.Auth,
+		operation: wire.HTTPCall, url: in.URL, method: in.Method, auth: in.Auth,
 		body: body, contentType: contentType, key: activities.IdempotencyKey(ctx),
 	}, again)
 }
@@ -119,7 +115,7 @@ type verdict func(status int) (errType string)
 // again is the verdict of HTTP.Call: an answer is an error where the same call may
 // be answered otherwise later.
 func again(status int) string {
-	if errType := activities.StatusType(status); activities.Retryable(errType) && status != http.StatusTooEarly {
+	if errType := activities.StatusType(status); errortype.Retryable(errType) && status != http.StatusTooEarly {
 		return errType
 	}
 	return ""

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"sluice/activities"
+	"sluice/internal/errortype"
 	"sluice/internal/wire"
 )
 
@@ -24,12 +25,12 @@ func httpCall(t *testing.T, h *Activities, name string, in any) (out CallOutput,
 	env := suite.NewTestActivityEnvironment()
 	activities.Register(env, h)
 	var value interface{ Get(any) error }
-	if name == OperationCall {
+	if name == wire.HTTPCall {
 		value, err = env.ExecuteActivity(h.Call, in)
 	} else {
 		value, err = env.ExecuteActivity(h.Trigger, in)
 	}
-	if err == nil && name == OperationCall {
+	if err == nil && name == wire.HTTPCall {
 		require.NoError(t, value.Get(&out))
 	}
 	return out, err
@@ -58,7 +59,7 @@ func TestHTTPCall(t *testing.T) {
 		_, _ = io.WriteString(w, "short and stout")
 	})
 	h := New([]string{server.URL}, map[string]string{"deploy": "Bearer sesame"})
-	out, err := httpCall(t, h, OperationCall, json.RawMessage(`{"url":"`+server.URL+`/pot","body":{"n":1},"auth":"Deploy"}`))
+	out, err := httpCall(t, h, wire.HTTPCall, json.RawMessage(`{"url":"`+server.URL+`/pot","body":{"n":1},"auth":"Deploy"}`))
 	require.NoError(t, err)
 	require.Equal(t, CallOutput{Status: 418, Body: "short and stout"}, out, "other statuses are answers")
 	require.Equal(t, "POST", (*all)[0].method)
@@ -67,7 +68,7 @@ func TestHTTPCall(t *testing.T) {
 	require.Equal(t, "Bearer sesame", (*all)[0].auth)
 	require.NotEmpty(t, (*all)[0].key)
 
-	_, err = httpCall(t, h, OperationCall, json.RawMessage(`{"url":"`+server.URL+`","method":"PUT","body":"plain"}`))
+	_, err = httpCall(t, h, wire.HTTPCall, json.RawMessage(`{"url":"`+server.URL+`","method":"PUT","body":"plain"}`))
 	require.NoError(t, err)
 	require.Equal(t, "plain", (*all)[1].body)
 	require.Empty(t, (*all)[1].auth)
@@ -88,7 +89,7 @@ func TestHTTPRefusals(t *testing.T) {
 		`{"url":"` + server.URL + `","method":"NO WAY"}`:  {activities.TypeInvalidInput, "method"},
 		`{"url":"http://` + host + `.example.invalid/x"}`: {activities.TypeInvalidInput, ""},
 	} {
-		_, err := httpCall(t, h, OperationCall, json.RawMessage(in))
+		_, err := httpCall(t, h, wire.HTTPCall, json.RawMessage(in))
 		if want[1] == "" {
 			require.Error(t, err, in)
 			continue
@@ -116,11 +117,11 @@ func TestHTTPStatuses(t *testing.T) {
 		{429, activities.TypeThrottled, activities.TypeThrottled}, {500, activities.TypeUnavailable, activities.TypeUnavailable}, {503, activities.TypeUnavailable, activities.TypeUnavailable},
 	} {
 		status = c.status
-		_, err := httpCall(t, h, OperationCall, json.RawMessage(`{"url":"`+server.URL+`"}`))
+		_, err := httpCall(t, h, wire.HTTPCall, json.RawMessage(`{"url":"`+server.URL+`"}`))
 		require.Equalf(t, c.call, activities.TypeOf(err), "call %d", c.status)
 		_, err = httpCall(t, h, wire.HTTPTrigger.Name, wire.TriggerInput{URL: server.URL, Method: "POST", IdempotencyKey: "w/1/0", Body: json.RawMessage(`{}`)})
 		require.Equalf(t, c.trigger, activities.TypeOf(err), "trigger %d", c.status)
-		if activities.Retryable(c.trigger) {
+		if errortype.Retryable(c.trigger) {
 			var application *temporal.ApplicationError
 			require.ErrorAs(t, err, &application)
 			require.Equal(t, 7*time.Second, application.NextRetryDelay())
@@ -158,14 +159,14 @@ func TestHTTPRedirects(t *testing.T) {
 
 func TestHTTPAnswerTooLarge(t *testing.T) {
 	server, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, mostAnswer+1)) })
-	_, err := httpCall(t, New([]string{server.URL}, nil), OperationCall, json.RawMessage(`{"url":"`+server.URL+`"}`))
+	_, err := httpCall(t, New([]string{server.URL}, nil), wire.HTTPCall, json.RawMessage(`{"url":"`+server.URL+`"}`))
 	require.Equal(t, activities.TypeTooLarge, activities.TypeOf(err))
 }
 
 func TestHTTPNobodyThere(t *testing.T) {
 	server, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
 	server.Close()
-	_, err := httpCall(t, New([]string{server.URL}, nil), OperationCall, json.RawMessage(`{"url":"`+server.URL+`/?sig=secret"}`))
+	_, err := httpCall(t, New([]string{server.URL}, nil), wire.HTTPCall, json.RawMessage(`{"url":"`+server.URL+`/?sig=secret"}`))
 	require.Equal(t, activities.TypeUnavailable, activities.TypeOf(err))
 	require.NotContains(t, err.Error(), "secret")
 }

@@ -36,7 +36,7 @@ func (i *Activities) JoinCount(ctx context.Context, p wire.IngestPlan) (wire.Ing
 		ID: id, TaskQueue: i.TaskQueue, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Memo:          map[string]any{"startedBy": startedBy},
 		StaticSummary: "Counts the objects announced on " + id[len("count/"):],
-	}, "CountObjects", map[string]any{"queueUrl": p.Notifications, "table": p.Table, "key": "bucket"})
+	}, wire.TypeCountObjects, map[string]any{"queueUrl": p.Notifications, "table": p.Table, "key": "bucket"})
 	var running *serviceerror.WorkflowExecutionAlreadyStarted
 	if err == nil || !errors.As(err, &running) {
 		return wire.IngestJoined{Started: err == nil}, err
@@ -100,7 +100,7 @@ func (i *Activities) enqueue(ctx context.Context, p wire.IngestPlan, n int64, o 
 		return err
 	}
 	_, err = i.Azure.NewQueueClient(p.Queue).EnqueueMessage(ctx, base64.StdEncoding.EncodeToString(raw), nil)
-	return azurequeue.Failure("AzureQueue.Send", p.Queue, err)
+	return azurequeue.Failure(wire.AzureQueueSend, p.Queue, err)
 }
 
 // workOn is the chain of jobs that takes in object n: describe it (which pins
@@ -112,18 +112,18 @@ func workOn(p wire.IngestPlan, n int64, o listedObject) map[string]any {
 		"args": map[string]any{"bucket": p.Bucket, "key": o.Key},
 		"jobs": []map[string]any{
 			{
-				"id": "describe", "activity": "S3.Describe", "retry": 3, "retryWait": "5s", "heartbeat": "15s",
+				"id": "describe", "activity": wire.S3Describe, "retry": 3, "retryWait": "5s", "heartbeat": "15s",
 				"input": map[string]any{"bucket": p.Bucket, "key": o.Key},
 			},
 			{
-				"id": "stream", "activity": "Kinesis.PutObject", "after": []string{"describe"}, "retry": 3, "retryWait": "5s",
+				"id": "stream", "activity": wire.KinesisPutObject, "after": []string{"describe"}, "retry": 3, "retryWait": "5s",
 				"timeout": "12h", "heartbeat": "15s",
 				"input": map[string]any{
 					"StreamName": p.Stream, "Object": from("jobs.describe.object"), "Format": p.Format, "Envelope": true, "Run": p.Run,
 				},
 			},
 			{
-				"id": "progress", "activity": "DynamoDB.PutItem", "after": []string{"stream"}, "retry": 3, "retryWait": "5s", "heartbeat": "15s",
+				"id": "progress", "activity": wire.DynamoDBPrefix + "PutItem", "after": []string{"stream"}, "retry": 3, "retryWait": "5s", "heartbeat": "15s",
 				"input": map[string]any{
 					"TableName": p.Table,
 					"Item": map[string]any{

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"sluice/activities"
+	"sluice/internal/errortype"
 	"sluice/internal/objectrecords"
 	"sluice/internal/recordbatch"
 )
@@ -193,7 +194,7 @@ func (p *objectPut) checkpoint(pin *putPin, reserved int64) putState {
 // withCheckpoint gives an error of a type that is repeated the checkpoint.
 func withCheckpoint(err error, checkpoint any) error {
 	details, ok := activities.DetailsOf(err)
-	if !ok || !activities.Retryable(activities.TypeOf(err)) {
+	if !ok || !errortype.Retryable(activities.TypeOf(err)) {
 		return err
 	}
 	var cause interface{ Message() string }

@@ -97,9 +97,9 @@ func (n streamName) String() string {
 
 func (k *Activities) All() []activities.Named {
 	return []activities.Named{
-		{Name: "Kinesis.PutRecords", Code: k.PutRecords},
+		{Name: wire.KinesisPutRecords, Code: k.PutRecords},
 		activities.On(wire.PutBatch, k.PutBatch),
-		{Name: "Kinesis.PutObject", Code: k.PutObject},
+		{Name: wire.KinesisPutObject, Code: k.PutObject},
 	}
 }
 

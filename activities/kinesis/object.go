@@ -66,7 +66,7 @@ func (k *Activities) PutObject(ctx context.Context, raw json.RawMessage) (PutRec
 		faults.Add("PartitionKey", "%v", err)
 	}
 	if err := faults.Err(); err != nil {
-		return PutRecordsOutput{}, activities.Invalid("Kinesis.PutObject", err)
+		return PutRecordsOutput{}, activities.Invalid(wire.KinesisPutObject, err)
 	}
 	if input.Run == "" {
 		input.Run = activity.GetInfo(ctx).WorkflowExecution.ID
@@ -83,7 +83,7 @@ func (k *Activities) PutObject(ctx context.Context, raw json.RawMessage) (PutRec
 		return PutRecordsOutput{}, err
 	}
 	p.call.output.RecordCount = p.next
-	return p.call.result("Kinesis.PutObject", input.Destination)
+	return p.call.result(wire.KinesisPutObject, input.Destination)
 }
 
 // Check adds what is wrong with the input.
@@ -125,12 +125,12 @@ type putPin struct {
 
 // begin takes up the checkpoint.
 func (p *objectPut) begin(ctx context.Context) error {
-	from, progress, _, err := takeUp(ctx, "Kinesis.PutObject", windowRecords)
+	from, progress, _, err := takeUp(ctx, wire.KinesisPutObject, windowRecords)
 	if err != nil {
 		return err
 	}
 	if err := from.misplaced(); err != nil {
-		return badCheckpoint("Kinesis.PutObject", err)
+		return badCheckpoint(wire.KinesisPutObject, err)
 	}
 	p.from = from
 	if from.ETag != "" {
@@ -159,7 +159,7 @@ func (p *objectPut) run(ctx context.Context) error {
 	if err != nil || p.call.refusal() != nil {
 		p.stream.giveUp(p.call, activities.WorkerIsStopping(alive))
 	}
-	interrupted := activities.Interrupted(alive, "Kinesis.PutObject", p.clean())
+	interrupted := activities.Interrupted(alive, wire.KinesisPutObject, p.clean())
 	stop()
 	return p.end(ctx, interrupted, err)
 }
@@ -180,7 +180,7 @@ func (p *objectPut) putAll(ctx context.Context) error {
 		return err
 	}
 	if n := p.call.settledCount(); n > p.next {
-		return badCheckpoint("Kinesis.PutObject", fmt.Errorf("it has %d records settled, %s has %d", n, p.name(), p.next))
+		return badCheckpoint(wire.KinesisPutObject, fmt.Errorf("it has %d records settled, %s has %d", n, p.name(), p.next))
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (p *objectPut) makeCertain(ctx context.Context) error {
 	for n := range p.from.Next {
 		record, err := p.records.Next()
 		if err == io.EOF {
-			return badCheckpoint("Kinesis.PutObject", fmt.Errorf("it goes on at record %d, %s has %d", p.from.Next, p.name(), n))
+			return badCheckpoint(wire.KinesisPutObject, fmt.Errorf("it goes on at record %d, %s has %d", p.from.Next, p.name(), n))
 		}
 		if err == nil {
 			err = ctx.Err()
@@ -206,7 +206,7 @@ func (p *objectPut) makeCertain(ctx context.Context) error {
 		last = record
 	}
 	if last.End != p.from.Offset {
-		return badCheckpoint("Kinesis.PutObject", fmt.Errorf("record %d of %s begins at byte %d, not %d", p.from.Next, p.name(), last.End, p.from.Offset))
+		return badCheckpoint(wire.KinesisPutObject, fmt.Errorf("record %d of %s begins at byte %d, not %d", p.from.Next, p.name(), last.End, p.from.Offset))
 	}
 	p.certain.Store(true)
 	return nil
@@ -275,7 +275,7 @@ func (p *objectPut) open(ctx context.Context) error {
 func (p *objectPut) notOfFormat(err error) error {
 	var format *objectrecords.FormatError
 	if errors.As(err, &format) {
-		return activities.Invalid("Kinesis.PutObject "+p.name(), format)
+		return activities.Invalid(wire.KinesisPutObject+" "+p.name(), format)
 	}
 	return err
 }

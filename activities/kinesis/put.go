@@ -31,7 +31,7 @@ const drainTime = 2 * time.Second
 // its details; WorkerStopping with the checkpoint.
 func (k *Activities) PutRecords(ctx context.Context, raw json.RawMessage) (PutRecordsOutput, error) {
 	input := PutRecordsInput{Destination: defaultDestination()}
-	records, err := readPut("Kinesis.PutRecords", raw, &input)
+	records, err := readPut(wire.KinesisPutRecords, raw, &input)
 	if err != nil {
 		return PutRecordsOutput{}, err
 	}
@@ -40,7 +40,7 @@ func (k *Activities) PutRecords(ctx context.Context, raw json.RawMessage) (PutRe
 	if err != nil {
 		return PutRecordsOutput{}, err
 	}
-	return call.result("Kinesis.PutRecords", input.Destination)
+	return call.result(wire.KinesisPutRecords, input.Destination)
 }
 
 // readPut reads the input of a put and its records, all faults at once.
@@ -68,12 +68,12 @@ func readPut(operation string, raw json.RawMessage, input *PutRecordsInput) ([]r
 
 // put sends records and waits for the end of all of them.
 func (k *Activities) put(ctx context.Context, to Destination, records []recordbatch.Record, rules recordbatch.Call) (*putCall, error) {
-	state, progress, found, err := takeUp(ctx, "Kinesis.PutRecords", len(records)+1)
+	state, progress, found, err := takeUp(ctx, wire.KinesisPutRecords, len(records)+1)
 	if err != nil {
 		return nil, err
 	}
 	if n := progress.Settled(); n > int64(len(records)) {
-		return nil, badCheckpoint("Kinesis.PutRecords", fmt.Errorf("it has %d records settled, the input has %d", n, len(records)))
+		return nil, badCheckpoint(wire.KinesisPutRecords, fmt.Errorf("it has %d records settled, the input has %d", n, len(records)))
 	}
 	if !found && activity.GetInfo(ctx).Attempt > 1 {
 		state.Reserved = int64(len(records)) // an attempt that left nothing may have sent all
@@ -161,7 +161,7 @@ func (k *Activities) endPut(ctx, alive context.Context, stop func(), s *stream, 
 		s.giveUp(call, activities.WorkerIsStopping(alive))
 	}
 	clean := call.state(max(reserved, call.unsure()))
-	interrupted := activities.Interrupted(alive, "Kinesis.PutRecords", clean)
+	interrupted := activities.Interrupted(alive, wire.KinesisPutRecords, clean)
 	stop()
 	switch {
 	case call.refusal() != nil:

@@ -5,6 +5,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/recordbatch"
+	"sluice/internal/wire"
 )
 
 // maxFailed is how many failed records an output lists; more are counted.
@@ -227,7 +228,7 @@ func lastIndex(it *recordbatch.Item) int64 {
 
 func deniedError(n streamName, outcome recordbatch.Outcome, checkpoint any) error {
 	return activities.Fail(deniedType(outcome.Code), activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Code: outcome.Code, Operation: "Kinesis.PutRecords", Target: n.String()},
+		ErrorDetails: activities.ErrorDetails{Code: outcome.Code, Operation: wire.KinesisPutRecords, Target: n.String()},
 		Message:      outcome.Message,
 		Checkpoint:   checkpoint,
 	})

@@ -34,7 +34,7 @@ func (p *activityPoll) poll(ctx context.Context, beat func()) (quiescence.Readin
 		// What an earlier attempt of ours left running is no longer waited for.
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
 		StaticSummary:            "polls " + p.source.Name,
-	}, wire.PollWorkflow, p.source)
+	}, wire.TypePoll, p.source)
 	if err != nil {
 		return quiescence.Reading{}, fmt.Errorf("%s: %w", p.source.Name, err)
 	}

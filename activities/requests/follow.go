@@ -73,7 +73,7 @@ func (c *Children) RunningTime(ctx context.Context, in wire.FollowInput) (*wire.
 		SuspendedFor duration.Duration `json:"suspendedFor"`
 		SuspendedAt  *time.Time        `json:"suspendedAt"`
 	}
-	answer, err := c.Temporal.QueryWorkflow(alive, in.WorkflowID, "", "status", json.RawMessage(`{"limit":0}`))
+	answer, err := c.Temporal.QueryWorkflow(alive, in.WorkflowID, "", wire.QueryStatus, json.RawMessage(`{"limit":0}`))
 	if err == nil {
 		err = answer.Get(&status)
 	}

@@ -34,7 +34,7 @@ func (r *Activities) All() []activities.Named {
 func (r *Activities) ListSuspended(ctx context.Context, in wire.ListSuspendedInput) (*wire.Suspended, error) {
 	alive, done := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
 	defer done()
-	query := `WorkflowType = "Request" AND ExecutionStatus = "Running" AND SluiceState = "SUSPENDED"`
+	query := fmt.Sprintf(`WorkflowType = %q AND ExecutionStatus = "Running" AND %s = "SUSPENDED"`, wire.TypeRequest, wire.AttributeState)
 	if in.Filter != "" {
 		query += " AND (" + in.Filter + ")"
 	}
@@ -96,7 +96,7 @@ func (r *Activities) Resume(ctx context.Context, in wire.ResumeInput) (*wire.Res
 		Holder  string `json:"holder"`
 		Token   int64  `json:"token"`
 	}
-	err := r.update(bounded, in.ID, "claim", map[string]any{"holder": in.Holder, "lease": in.Lease, "token": token}, &claim)
+	err := r.update(bounded, in.ID, wire.UpdateClaim, map[string]any{"holder": in.Holder, "lease": in.Lease, "token": token}, &claim)
 	switch {
 	case activities.TypeOf(err) == activities.TypeConflict, activities.TypeOf(err) == activities.TypeExpired:
 		return &wire.Resumed{Skipped: true}, nil // resumed or ended meanwhile
@@ -124,14 +124,14 @@ func (r *Activities) resumeClaimed(ctx context.Context, in wire.ResumeInput, tok
 			return err
 		}
 	}
-	return r.update(ctx, in.ID, "resume", map[string]any{"holder": in.Holder, "token": token}, nil)
+	return r.update(ctx, in.ID, wire.UpdateResume, map[string]any{"holder": in.Holder, "token": token}, nil)
 }
 
 // unclaim gives the claim back, also when time is up for all else.
 func (r *Activities) unclaim(ctx context.Context, in wire.ResumeInput, token int64) {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := r.update(late, in.ID, "unclaim", map[string]any{"holder": in.Holder, "token": token}, nil); err != nil {
+	if err := r.update(late, in.ID, wire.UpdateUnclaim, map[string]any{"holder": in.Holder, "token": token}, nil); err != nil {
 		activity.GetLogger(ctx).Warn("claim is left to its lease", "request", in.ID, "error", err)
 	}
 }
@@ -149,7 +149,7 @@ func (r *Activities) unfinishedQueues(ctx context.Context, id string) ([]string,
 				State     string `json:"state"`
 			} `json:"jobs"`
 		}
-		answer, err := r.Temporal.QueryWorkflow(ctx, id, "", "status", map[string]int{"offset": offset, "limit": pageSize})
+		answer, err := r.Temporal.QueryWorkflow(ctx, id, "", wire.QueryStatus, map[string]int{"offset": offset, "limit": pageSize})
 		if err == nil {
 			err = answer.Get(&page)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"sluice/activities"
 	"sluice/activities/awscall"
+	"sluice/internal/errortype"
 )
 
 // ObjectReader opens an object at an offset and gives a reader that survives
@@ -158,7 +159,7 @@ func (r *objectBody) again(err error) error {
 	if r.ctx.Err() != nil {
 		return r.ctx.Err()
 	}
-	if activities.TypeOf(failure) != "" && !activities.Retryable(activities.TypeOf(failure)) {
+	if activities.TypeOf(failure) != "" && !errortype.Retryable(activities.TypeOf(failure)) {
 		return failure
 	}
 	if r.tries++; r.tries > readTries {

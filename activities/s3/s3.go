@@ -11,6 +11,7 @@ import (
 	"sluice/activities"
 	"sluice/activities/awscall"
 	"sluice/internal/document"
+	"sluice/internal/wire"
 )
 
 // API is what the activities call of the AWS client.
@@ -51,7 +52,7 @@ const maxListed = 10_000
 const maxListedBytes = 1 << 20
 
 func (s *Activities) All() []activities.Named {
-	return []activities.Named{{Name: "S3.Describe", Code: s.Describe}, {Name: "S3.List", Code: s.List}}
+	return []activities.Named{{Name: wire.S3Describe, Code: s.Describe}, {Name: wire.S3List, Code: s.List}}
 }
 
 // Describe answers {"object":{"bucket","key","etag","size"}} for {"bucket","key"}.
@@ -62,11 +63,11 @@ func (s *Activities) Describe(ctx context.Context, raw json.RawMessage) (Descrip
 		Key    string `json:"key" doc:"required"`
 	}
 	if err := document.Decode(raw, &input).Err(); err != nil {
-		return Description{}, activities.Invalid("S3.Describe", err)
+		return Description{}, activities.Invalid(wire.S3Describe, err)
 	}
 	head, err := s.API.HeadObject(ctx, &awss3.HeadObjectInput{Bucket: &input.Bucket, Key: &input.Key})
 	if err != nil {
-		return Description{}, awscall.Failure("S3.Describe", input.Bucket+"/"+input.Key, err)
+		return Description{}, awscall.Failure(wire.S3Describe, input.Bucket+"/"+input.Key, err)
 	}
 	return Description{Object{Bucket: input.Bucket, Key: input.Key, ETag: etag(head.ETag), Size: aws.ToInt64(head.ContentLength)}}, nil
 }
@@ -85,7 +86,7 @@ func (s *Activities) List(ctx context.Context, raw json.RawMessage) (Listing, er
 		faults.Add("limit", "must be 0 to %d, not %d", maxListed, input.Limit)
 	}
 	if err := faults.Err(); err != nil {
-		return Listing{}, activities.Invalid("S3.List", err)
+		return Listing{}, activities.Invalid(wire.S3List, err)
 	}
 	if input.Limit == 0 {
 		input.Limit = maxListed
@@ -96,7 +97,7 @@ func (s *Activities) List(ctx context.Context, raw json.RawMessage) (Listing, er
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return Listing{}, awscall.Failure("S3.List", input.Bucket+"/"+input.Prefix, err)
+			return Listing{}, awscall.Failure(wire.S3List, input.Bucket+"/"+input.Prefix, err)
 		}
 		for _, o := range page.Contents {
 			bytes += len(input.Bucket) + len(aws.ToString(o.Key)) + 100

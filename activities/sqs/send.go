@@ -14,9 +14,6 @@ import (
 	"sluice/internal/wire"
 )
 
-// OperationSend is the activity that sends a message.
-const OperationSend = "SQS.Send"
-
 // maxMessage is SQS's limit for a message, in bytes.
 const maxMessage = 1 << 20
 
@@ -29,7 +26,7 @@ type MessageSender interface {
 type Activities struct{ Client MessageSender }
 
 func (s *Activities) All() []activities.Named {
-	return []activities.Named{{Name: OperationSend, Code: s.Send}}
+	return []activities.Named{{Name: wire.SQSSend, Code: s.Send}}
 }
 
 // SendInput is the input of SQS.Send. A body that is a JSON string is sent as its
@@ -48,12 +45,12 @@ type SendOutput struct {
 func (s *Activities) Send(ctx context.Context, raw json.RawMessage) (SendOutput, error) {
 	var in SendInput
 	if err := document.Decode(raw, &in).Err(); err != nil {
-		return SendOutput{}, activities.Invalid(OperationSend, err)
+		return SendOutput{}, activities.Invalid(wire.SQSSend, err)
 	}
 	body, _ := activities.Body(in.Body)
 	if len(body) > maxMessage {
 		return SendOutput{}, activities.Fail(activities.TypeTooLarge, activities.Failure{
-			ErrorDetails: activities.ErrorDetails{Operation: OperationSend, Target: wire.QueueName(in.QueueURL)},
+			ErrorDetails: activities.ErrorDetails{Operation: wire.SQSSend, Target: wire.QueueName(in.QueueURL)},
 			Message:      "the body has " + strconv.FormatInt(int64(len(body)), 10) + " bytes, at most " + strconv.FormatInt(maxMessage, 10),
 		})
 	}
@@ -61,7 +58,7 @@ func (s *Activities) Send(ctx context.Context, raw json.RawMessage) (SendOutput,
 	defer stop()
 	answer, err := s.Client.SendMessage(alive, &awssqs.SendMessageInput{QueueUrl: &in.QueueURL, MessageBody: aws.String(string(body))})
 	if err != nil {
-		return SendOutput{}, activities.OrInterrupted(alive, OperationSend, awscall.Failure(OperationSend, wire.QueueName(in.QueueURL), err))
+		return SendOutput{}, activities.OrInterrupted(alive, wire.SQSSend, awscall.Failure(wire.SQSSend, wire.QueueName(in.QueueURL), err))
 	}
 	return SendOutput{MessageID: aws.ToString(answer.MessageId)}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/internal/errortype"
+
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -84,7 +86,7 @@ func TestTenthHeartbeatTimeoutInARowFails(t *testing.T) {
 	now = now.Add(time.Second)
 	lose(10)
 	require.Equal(t, Fail, c.View(0).State)
-	require.Equal(t, TypeWorkerLost, c.View(0).Type)
+	require.Equal(t, errortype.WorkerLost, c.View(0).Type)
 	require.True(t, c.Done())
 }
 
@@ -125,10 +127,10 @@ func TestCaseR13WhatARunCannotCarryIsRefused(t *testing.T) {
 	end(c, "a", start, End{Output: json.RawMessage(`"` + strings.Repeat("x", MaxCarried) + `"`)})
 	v := c.View(0)
 	require.Equal(t, Fail, v.State)
-	require.Equal(t, TypeTooLarge, v.Type)
+	require.Equal(t, errortype.TooLarge, v.Type)
 	require.Contains(t, v.Error, fmt.Sprint(MaxCarried))
 	end(c, "b", start, End{Kind: Lost, Checkpoint: json.RawMessage(`"` + strings.Repeat("x", MaxCarried) + `"`)})
-	require.Equal(t, TypeTooLarge, c.View(1).Type)
+	require.Equal(t, errortype.TooLarge, c.View(1).Type)
 }
 
 // TestChainAgainstItsDescription runs random chains with random ends against the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/internal/backoff"
+	"sluice/internal/errortype"
 )
 
 // Kind is what the end of a try means for its job.
@@ -87,7 +88,7 @@ func (c *Chain) fit(i int, e End) End {
 	if c.carried+more <= MaxCarried {
 		return e
 	}
-	return End{Kind: Final, Type: TypeTooLarge, Error: fmt.Sprintf(
+	return End{Kind: Final, Type: errortype.TooLarge, Error: fmt.Sprintf(
 		"job %s: %s of %d bytes: the request would carry %d bytes, more than %d; keep large data elsewhere and hand on where it is",
 		c.doc.Jobs[i].ID, what, more, c.carried+more, MaxCarried)}
 }
@@ -119,7 +120,7 @@ func (c *Chain) repeat(i int, now time.Time, e End) {
 	switch e.Kind {
 	case Lost:
 		if j.lost++; j.lost >= MaxLost {
-			e.Kind, e.Type = Final, TypeWorkerLost
+			e.Kind, e.Type = Final, errortype.WorkerLost
 			e.Error = fmt.Sprintf("%d heartbeat timeouts in a row: %s", j.lost, e.Error)
 			c.fail(i, now, e)
 			return

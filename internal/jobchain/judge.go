@@ -1,21 +1,6 @@
 package jobchain
 
-// The error types whose meaning for a job does not depend on who made the error.
-const (
-	TypeInvalidInput    = "InvalidInput"
-	TypeThrottled       = "Throttled"
-	TypeUnavailable     = "Unavailable"
-	TypeAmbiguous       = "Ambiguous"
-	TypeConditionFailed = "ConditionFailed"
-	TypeConflict        = "Conflict"
-	TypeNotFound        = "NotFound"
-	TypeAccessDenied    = "AccessDenied"
-	TypeTooLarge        = "TooLarge"
-	TypeWorkerStopping  = "WorkerStopping"
-	TypeWorkerLost      = "WorkerLost"
-	TypeExpired         = "Expired"
-	TypeRequestFailed   = "RequestFailed"
-)
+import "sluice/internal/errortype"
 
 // A Failure is how a try ended without success.
 type Failure struct {
@@ -32,21 +17,21 @@ type verdict struct{ unasked, asked Kind }
 // one: a write that may have been applied is not sent again, whoever asked for
 // what meanwhile.
 var verdicts = map[string]verdict{
-	TypeAmbiguous: {Final, Final},
+	errortype.Ambiguous: {Final, Final},
 
-	TypeWorkerStopping: {Interrupted, Paused},
-	TypeThrottled:      {Refused, Paused},
-	TypeUnavailable:    {Refused, Paused},
+	errortype.WorkerStopping: {Interrupted, Paused},
+	errortype.Throttled:      {Refused, Paused},
+	errortype.Unavailable:    {Refused, Paused},
 
-	TypeInvalidInput:    {Final, Paused},
-	TypeConditionFailed: {Final, Paused},
-	TypeConflict:        {Final, Paused},
-	TypeNotFound:        {Final, Paused},
-	TypeAccessDenied:    {Final, Paused},
-	TypeTooLarge:        {Final, Paused},
-	TypeWorkerLost:      {Final, Paused},
-	TypeExpired:         {Final, Paused},
-	TypeRequestFailed:   {Final, Paused},
+	errortype.InvalidInput:    {Final, Paused},
+	errortype.ConditionFailed: {Final, Paused},
+	errortype.Conflict:        {Final, Paused},
+	errortype.NotFound:        {Final, Paused},
+	errortype.AccessDenied:    {Final, Paused},
+	errortype.TooLarge:        {Final, Paused},
+	errortype.WorkerLost:      {Final, Paused},
+	errortype.Expired:         {Final, Paused},
+	errortype.RequestFailed:   {Final, Paused},
 }
 
 // The verdicts on what is not in the table.
@@ -85,7 +70,3 @@ func KnownType(errType string) bool {
 	_, ok := verdicts[errType]
 	return ok
 }
-
-// NeverRetried reports that errors of this type are final whoever made them,
-// also where a job in another language forgot to say so.
-func NeverRetried(errType string) bool { return verdicts[errType].unasked == Final }

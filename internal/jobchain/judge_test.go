@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/internal/errortype"
+
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -18,26 +20,26 @@ func TestEveryFailureAskedToStopOrNot(t *testing.T) {
 		failure        Failure
 		unasked, asked string
 	}{
-		{Failure{Type: TypeAmbiguous}, final, final},
-		{Failure{Type: TypeAmbiguous, NonRetryable: true}, final, final},
-		{Failure{Type: TypeWorkerStopping}, repeated, paused},
-		{Failure{Type: TypeThrottled}, repeated, paused},
-		{Failure{Type: TypeUnavailable}, repeated, paused},
+		{Failure{Type: errortype.Ambiguous}, final, final},
+		{Failure{Type: errortype.Ambiguous, NonRetryable: true}, final, final},
+		{Failure{Type: errortype.WorkerStopping}, repeated, paused},
+		{Failure{Type: errortype.Throttled}, repeated, paused},
+		{Failure{Type: errortype.Unavailable}, repeated, paused},
 		{Failure{Type: "Timeout", HeartbeatLost: true}, repeated, paused},
 		{Failure{Type: "Timeout"}, counted, paused},
 		{Failure{Type: "Canceled"}, counted, paused},
 		{Failure{Type: "Theirs"}, counted, paused},
 		{Failure{}, counted, paused},
 		{Failure{Type: "Theirs", NonRetryable: true}, final, paused},
-		{Failure{Type: TypeInvalidInput}, final, paused},
-		{Failure{Type: TypeConditionFailed}, final, paused},
-		{Failure{Type: TypeConflict}, final, paused},
-		{Failure{Type: TypeNotFound}, final, paused},
-		{Failure{Type: TypeAccessDenied}, final, paused},
-		{Failure{Type: TypeTooLarge}, final, paused},
-		{Failure{Type: TypeWorkerLost}, final, paused},
-		{Failure{Type: TypeExpired}, final, paused},
-		{Failure{Type: TypeRequestFailed}, final, paused},
+		{Failure{Type: errortype.InvalidInput}, final, paused},
+		{Failure{Type: errortype.ConditionFailed}, final, paused},
+		{Failure{Type: errortype.Conflict}, final, paused},
+		{Failure{Type: errortype.NotFound}, final, paused},
+		{Failure{Type: errortype.AccessDenied}, final, paused},
+		{Failure{Type: errortype.TooLarge}, final, paused},
+		{Failure{Type: errortype.WorkerLost}, final, paused},
+		{Failure{Type: errortype.Expired}, final, paused},
+		{Failure{Type: errortype.RequestFailed}, final, paused},
 	} {
 		for _, asked := range []bool{false, true} {
 			chain := newTestChain(t, `{"jobs":[{"id":"a","activity":"x","retry":1}]}`)
@@ -81,7 +83,7 @@ func TestATryAskedToStopIsRepeatedUnlessItMayHaveWritten(t *testing.T) {
 				HeartbeatLost: rapid.Bool().Draw(t, "lost")}
 			e := End{Kind: Judge(f, true), Type: f.Type, IDSpent: rapid.Bool().Draw(t, "spent"), Checkpoint: json.RawMessage(fmt.Sprint(n))}
 			end(c, "a", now, e)
-			if written = f.Type == TypeAmbiguous && !f.HeartbeatLost; written {
+			if written = f.Type == errortype.Ambiguous && !f.HeartbeatLost; written {
 				break
 			}
 			require.Equal(t, Stopped, c.View(0).State)
@@ -114,7 +116,7 @@ func TestAmbiguousWhileOthersWaitToBeResumed(t *testing.T) {
 	c := newTestChain(t, `{"jobs":[{"id":"a","activity":"x","retry":3},{"id":"b","activity":"x"}]}`)
 	require.Equal(t, []string{"a/1", "b/1"}, []string{next(c, start), next(c, start)})
 	end(c, "b", start, End{Kind: Judge(Failure{Type: "Canceled"}, true)})
-	end(c, "a", start, End{Kind: Judge(Failure{Type: TypeAmbiguous}, true), Type: TypeAmbiguous})
+	end(c, "a", start, End{Kind: Judge(Failure{Type: errortype.Ambiguous}, true), Type: errortype.Ambiguous})
 	require.Equal(t, Fail, c.View(0).State)
 	require.False(t, c.Done(), "b waits to be resumed")
 	c.Release()

@@ -1,6 +1,10 @@
 package jobchain
 
-import "time"
+import (
+	"time"
+
+	"sluice/internal/errortype"
+)
 
 // sequence is a group of jobs that are retried together.
 type sequence struct {
@@ -35,7 +39,7 @@ func (c *Chain) settle(i int, now time.Time) {
 		return
 	}
 	rule := c.doc.Sequences[name]
-	if c.jobs[i].state == Fail && s.restarts < rule.Retry && !NeverRetried(c.jobs[i].failure) {
+	if c.jobs[i].state == Fail && s.restarts < rule.Retry && !errortype.Final(c.jobs[i].failure) {
 		s.broken = true
 	}
 	if !s.broken {

@@ -52,3 +52,15 @@ var (
 	IngestSummarise  = Activity[IngestSummariseInput, IngestSummary]{Name: "Ingest.Summarise"}
 	TemporalTell     = Activity[TellInput, None]{Name: "Temporal.Tell"}
 )
+
+// Activities that the jobs of a request name; they read their documents themselves.
+const (
+	DynamoDBPrefix    = "DynamoDB." // and the operation
+	KinesisPutRecords = "Kinesis.PutRecords"
+	KinesisPutObject  = "Kinesis.PutObject"
+	S3Describe        = "S3.Describe"
+	S3List            = "S3.List"
+	SQSSend           = "SQS.Send"
+	AzureQueueSend    = "AzureQueue.Send"
+	HTTPCall          = "HTTP.Call"
+)

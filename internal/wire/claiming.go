@@ -8,14 +8,6 @@ import (
 	"sluice/internal/taskclaim"
 )
 
-// Names that the claimer's workflow, its activities and Task share.
-const (
-	TaskType           = "Task"     // workflow type of a claimed task
-	QueryClaimControl  = "control"  // what the polling activity asks its workflow
-	SignalTaskStop     = "stop"     // what it tells running tasks
-	SignalTaskFinished = "finished" // what a Task tells its claimer
-)
-
 // Outcomes of a task, as the task service and the claimer are told them.
 const (
 	OutcomeCompleted = "completed"

@@ -7,7 +7,7 @@ const (
 	TypeThroughput      = "Throughput"
 	TypeProducer        = "Producer"
 	TypeQuiescence      = "Quiescence"
-	TypePoll            = PollWorkflow // one poll of Quiescence by an activity
+	TypePoll            = "Poll" // one poll of Quiescence by an activity
 	TypeCountObjects    = "CountObjects"
 	TypeClaimTasks      = "ClaimTasks"
 	TypeTask            = "Task"
@@ -16,10 +16,11 @@ const (
 
 // Queries.
 const (
-	QueryStatus = "status" // every workflow's
-	QueryLog    = "log"    // Request
-	QueryExport = "export" // Request
-	QueryEvents = "events" // Producer
+	QueryStatus       = "status"  // every workflow's
+	QueryLog          = "log"     // Request
+	QueryExport       = "export"  // Request
+	QueryEvents       = "events"  // Producer
+	QueryClaimControl = "control" // ClaimTasks, asked by its polling activity
 )
 
 // Updates, and those signals that have the same name and input.

@@ -33,6 +33,3 @@ type WatchBeat struct {
 	quiescence.State
 	QuietAt time.Time `json:"quietAt,omitzero"`
 }
-
-// PollWorkflow is the type of the workflow that runs the activity of one poll.
-const PollWorkflow = "Poll"

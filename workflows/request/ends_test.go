@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"sluice/activities"
+	"sluice/internal/errortype"
 	"sluice/internal/jobchain"
 )
 
@@ -112,6 +113,6 @@ func TestOneListOfErrorTypes(t *testing.T) {
 		activities.TypeTooLarge, activities.TypeWorkerStopping, activities.TypeWorkerLost, activities.TypeExpired, activities.TypeRequestFailed,
 	} {
 		require.True(t, jobchain.KnownType(errType), errType)
-		require.Equal(t, activities.Retryable(errType), !jobchain.NeverRetried(errType), errType)
+		require.Equal(t, errortype.Retryable(errType), !errortype.Final(errType), errType)
 	}
 }

@@ -109,7 +109,7 @@ func (t *task) run(ctx workflow.Context) (*Status, error) {
 	steady, _ := workflow.NewDisconnectedContext(ctx)
 	work, cancel := workflow.WithCancel(steady)
 	t.cancel = cancel
-	shell.NewInbox(ctx, wire.SignalTaskStop).Serve(ctx, t.stopBySignal)
+	shell.NewInbox(ctx, wire.SignalStop).Serve(ctx, t.stopBySignal)
 	workflow.Go(ctx, t.watchCancel)
 	t.begin(work)
 	claimed, endClaim := workflow.WithCancel(steady)

@@ -115,7 +115,7 @@ func TestTaskReportsNothingAfterConflict(t *testing.T) {
 func TestTaskToldToStopIsAWorkerShutdown(t *testing.T) {
 	r := runTask(t, time.Hour, nil, always, func(env *testsuite.TestWorkflowEnvironment) {
 		env.RegisterDelayedCallback(func() {
-			env.SignalWorkflow(wire.SignalTaskStop, json.RawMessage(`{"reason":"test"}`))
+			env.SignalWorkflow(wire.SignalStop, json.RawMessage(`{"reason":"test"}`))
 		}, time.Minute)
 	})
 	require.NoError(t, r.err)

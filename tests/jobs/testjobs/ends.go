@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"sluice/activities"
+	"sluice/internal/errortype"
 )
 
 // The ways in which Input.Ends has a try's first dispatch end.
@@ -62,7 +63,7 @@ func (j *Jobs) endAs(ctx context.Context, in Input, dispatch int) (json.RawMessa
 			return nil, err
 		}
 	case EndsFailing:
-		if activities.Retryable(in.Type) {
+		if errortype.Retryable(in.Type) {
 			return nil, activities.Fail(in.Type, activities.Failure{Message: "told to fail", Checkpoint: reached})
 		}
 		return nil, temporal.NewApplicationErrorWithOptions("told to fail", in.Type, temporal.ApplicationErrorOptions{NonRetryable: in.Final})
