@@ -1,10 +1,13 @@
 package sluice
 
 import (
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice/activities"
 	"sluice/internal/wire"
+	"sluice/workflows"
 	"sluice/workflows/claimtasks"
 	"sluice/workflows/countobjects"
 	"sluice/workflows/ingest"
@@ -34,8 +37,8 @@ var registry = []struct {
 	{wire.TypeProducer, producer.Workflow},
 }
 
-// RegisterWorkflows adds every workflow to w. The worker and the replay tests both call
-// it, so a workflow cannot run in one and be unknown to the other.
+// RegisterWorkflows adds every workflow to w. The worker and the replay tests both
+// call it, so a workflow cannot run in one and be unknown to the other.
 func RegisterWorkflows(w worker.WorkflowRegistry) {
 	for _, r := range registry {
 		w.RegisterWorkflowWithOptions(r.code, workflow.RegisterOptions{Name: r.name})
@@ -49,4 +52,14 @@ func WorkflowNames() []string {
 		names[i] = r.name
 	}
 	return names
+}
+
+// Interceptors are what a worker or a replayer of the workflows has to have.
+func Interceptors() []interceptor.WorkerInterceptor {
+	return []interceptor.WorkerInterceptor{workflows.Interceptor()}
+}
+
+// RegisterActivities adds the activities of the systems to w, each under its name.
+func RegisterActivities(w worker.ActivityRegistry, systems ...activities.System) {
+	activities.Register(w, systems...)
 }

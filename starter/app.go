@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"sluice"
 	"sluice/internal/connect"
 )
 
@@ -43,18 +44,18 @@ func (a *app) temporal() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	awsConfig, err := connect.AWS(a.ctx)
+	awsConfig, err := sluice.AWS(a.ctx)
 	if err != nil {
 		return nil, err
 	}
-	options, err := connect.TemporalOptions(a.cli.Config, connect.S3(awsConfig), logger)
+	options, err := sluice.ClientOptions(a.cli.Config, sluice.S3(awsConfig), logger)
 	if err != nil {
 		return nil, err
 	}
 	if a.namespace = options.Namespace; a.namespace == "" {
 		a.namespace = client.DefaultNamespace
 	}
-	a.connected, err = connect.Dial(a.ctx, options)
+	a.connected, err = sluice.Dial(a.ctx, options)
 	return a.connected, err
 }
 

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"sluice/internal/connect"
+	"sluice"
 	"sluice/workflows"
 )
 
@@ -90,7 +90,7 @@ func (a *app) heartbeat(workflowID, activityType string, v any) bool {
 	if err != nil {
 		return false
 	}
-	dc, err := connect.DataConverter(a.cli.Config)
+	dc, err := sluice.DataConverter(a.cli.Config)
 	if err != nil {
 		return false
 	}

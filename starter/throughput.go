@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"sluice/internal/connect"
+	"sluice"
 	"sluice/internal/throughput"
 	"sluice/workflows"
 	throughputworkflow "sluice/workflows/throughput"
@@ -154,7 +154,7 @@ func (m manyBudgets) everything(a *app) ([]string, error) {
 			resources = append(resources, resource)
 		}
 	}
-	config, err := connect.AWS(a.ctx)
+	config, err := sluice.AWS(a.ctx)
 	if err != nil {
 		return nil, err
 	}

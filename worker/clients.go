@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.uber.org/zap"
 
+	"sluice"
 	"sluice/internal/connect"
 )
 
@@ -27,11 +28,11 @@ type clients struct {
 }
 
 func dial(ctx context.Context, c config, metrics client.MetricsHandler, logger *zap.Logger) (*clients, error) {
-	awsConfig, err := connect.AWS(ctx)
+	awsConfig, err := sluice.AWS(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made := &clients{aws: awsConfig, s3: connect.S3(awsConfig), sqs: connect.SQS(awsConfig)}
+	made := &clients{aws: awsConfig, s3: sluice.S3(awsConfig), sqs: sluice.SQS(awsConfig)}
 	made.azure, err = connect.AzureQueues(c.Azure)
 	switch {
 	case errors.Is(err, connect.ErrNoAzure):
@@ -39,13 +40,13 @@ func dial(ctx context.Context, c config, metrics client.MetricsHandler, logger *
 	case err != nil:
 		return nil, err
 	}
-	options, err := connect.TemporalOptions(c.Config, made.s3, logger)
+	options, err := sluice.ClientOptions(c.Config, made.s3, logger)
 	if err != nil {
 		return nil, err
 	}
 	options.MetricsHandler = metrics
 	made.converter = options.DataConverter
 	made.namespace = namespaceOf(options)
-	made.temporal, err = connect.Dial(ctx, options)
+	made.temporal, err = sluice.Dial(ctx, options)
 	return made, err
 }

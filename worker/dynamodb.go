@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
+	"sluice"
 	"sluice/activities/dynamodb"
 	"sluice/internal/connect"
 	"sluice/workflows/throughput"
@@ -19,7 +20,7 @@ import (
 // back when all activities have ended.
 func (s *service) newDynamoDB(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) *dynamodb.Activities {
 	db := dynamodb.New(dynamodb.Config{
-		Client:  connect.DynamoDB(made.aws),
+		Client:  sluice.DynamoDB(made.aws),
 		Place:   path.Join(c.ThroughputScope, made.aws.Region),
 		Worker:  workerName(),
 		Owner:   throughput.Owners{Client: made.temporal, TaskQueue: c.TaskQueue},

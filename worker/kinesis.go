@@ -4,6 +4,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
+	"sluice"
 	"sluice/activities/kinesis"
 	"sluice/activities/s3"
 	"sluice/internal/connect"
@@ -23,7 +24,7 @@ func newKinesis(c config, made *clients, store *s3.Activities, metrics client.Me
 	settings.MaxConnections = c.Kinesis.MaxConnections
 	settings.RequestTimeout = c.Kinesis.RequestTimeout
 	return &kinesis.Activities{
-		API:      connect.Kinesis(made.aws),
+		API:      sluice.Kinesis(made.aws),
 		Objects:  store,
 		Letters:  &kinesis.DeadLetters{S3: made.s3, SQS: made.sqs},
 		Marks:    made.temporal,

@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
@@ -22,7 +21,6 @@ import (
 	"sluice/activities/requests"
 	"sluice/activities/s3"
 	"sluice/activities/sqs"
-	"sluice/workflows"
 )
 
 // heartbeatThrottle is how long the SDK may hold back a heartbeat. Cancellation
@@ -61,7 +59,7 @@ func newService(c config, made *clients, metrics client.MetricsHandler, logger *
 	if err != nil {
 		return nil, err
 	}
-	activities.Register(s.worker, systems...)
+	sluice.RegisterActivities(s.worker, systems...)
 	return s, nil
 }
 
@@ -94,7 +92,7 @@ func workerOptions(c config) worker.Options {
 		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
 		DefaultHeartbeatThrottleInterval:   heartbeatThrottle,
 		DeadlockDetectionTimeout:           deadlockTimeout,
-		Interceptors:                       []interceptor.WorkerInterceptor{workflows.Interceptor()},
+		Interceptors:                       sluice.Interceptors(),
 	}
 	if c.Deployment != "" {
 		options.DeploymentOptions = worker.DeploymentOptions{

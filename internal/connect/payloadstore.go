@@ -25,9 +25,9 @@ type payloadStore struct {
 	client *s3.Client
 }
 
-// externalStorage is the SDK's setting for payloads by reference; the zero value
+// ExternalStorage is the SDK's setting for payloads by reference; the zero value
 // when no bucket is given.
-func externalStorage(bucket string, client *s3.Client) converter.ExternalStorage {
+func ExternalStorage(bucket string, client *s3.Client) converter.ExternalStorage {
 	if bucket == "" {
 		return converter.ExternalStorage{}
 	}
@@ -38,6 +38,7 @@ func externalStorage(bucket string, client *s3.Client) converter.ExternalStorage
 }
 
 func (payloadStore) Name() string { return "sluice-s3" }
+
 func (payloadStore) Type() string { return "sluice-s3" }
 
 func (p payloadStore) Store(ctx converter.StorageDriverStoreContext, payloads []*commonpb.Payload) ([]converter.StorageDriverClaim, error) {

@@ -5,11 +5,9 @@ import (
 	"errors"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
 	"sluice"
-	"sluice/workflows"
 )
 
 // StartWorkflowsOnly starts a worker in this process, on the test's task queue,
@@ -17,7 +15,7 @@ import (
 func (s *Stack) StartWorkflowsOnly() {
 	s.t.Helper()
 	w := worker.New(s.Client, s.TaskQueue, worker.Options{
-		LocalActivityWorkerOnly: true, Interceptors: []interceptor.WorkerInterceptor{workflows.Interceptor()},
+		LocalActivityWorkerOnly: true, Interceptors: sluice.Interceptors(),
 	})
 	sluice.RegisterWorkflows(w)
 	if err := w.Start(); err != nil {

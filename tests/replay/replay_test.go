@@ -12,13 +12,11 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"sluice"
 	"sluice/activities"
-	"sluice/workflows"
 )
 
 // TestReplay fails when runs in flight would break on deployment. Gate the
@@ -79,7 +77,7 @@ func newReplayer(t *testing.T) worker.WorkflowReplayer {
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
 		DataConverter:      dc,
 		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(dc)},
-		Interceptors:       []interceptor.WorkerInterceptor{workflows.Interceptor()},
+		Interceptors:       sluice.Interceptors(),
 	})
 	require.NoError(t, err)
 	return replayer

@@ -16,7 +16,6 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"sluice"
-	"sluice/activities"
 	"sluice/workflows"
 )
 
@@ -45,7 +44,7 @@ func history(ctx context.Context, r *report) error {
 	sluice.RegisterWorkflows(w)
 	k := newProducer(url, unlimited)
 	k.Marks = temporal
-	activities.Register(w, k)
+	sluice.RegisterActivities(w, k)
 	if err := w.Start(); err != nil {
 		return err
 	}

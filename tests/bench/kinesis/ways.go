@@ -18,8 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
 	"go.temporal.io/sdk/log"
 
+	"sluice"
 	"sluice/activities/kinesis"
-	"sluice/internal/connect"
 	"sluice/internal/recordbatch"
 )
 
@@ -181,7 +181,7 @@ var unlimited = recordbatch.Pace{Records: 1e6, Bytes: 1 << 30}
 func newProducer(url string, shard recordbatch.Pace) *kinesis.Activities {
 	settings := kinesis.DefaultSettings()
 	settings.Shard = shard
-	return &kinesis.Activities{API: connect.Kinesis(config(url)), Settings: settings,
+	return &kinesis.Activities{API: sluice.Kinesis(config(url)), Settings: settings,
 		Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))}
 }
 

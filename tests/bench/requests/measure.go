@@ -13,7 +13,6 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -99,7 +98,7 @@ func replay(id string, history *historypb.History, r *report) error {
 	}
 	history.Events = history.Events[:cut]
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-		Interceptors:       []interceptor.WorkerInterceptor{workflows.Interceptor()},
+		Interceptors:       sluice.Interceptors(),
 		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())},
 	})
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awskinesis "github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
@@ -22,7 +24,6 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
-	"sluice/activities"
 	"sluice/activities/kinesis"
 	"sluice/activities/s3"
 	"sluice/tests/harness"
@@ -57,7 +58,7 @@ func newWorldOn(t *testing.T, s *harness.Stack, shards int, change ...func(*kine
 	suite := &testsuite.WorkflowTestSuite{}
 	w.activity = suite.NewTestActivityEnvironment()
 	w.activity.SetTestTimeout(time.Minute)
-	activities.Register(registrar{w.activity}, w.kinesis, store)
+	sluice.RegisterActivities(registrar{w.activity}, w.kinesis, store)
 	return w
 }
 

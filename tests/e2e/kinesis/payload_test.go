@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
 
+	"sluice"
 	"sluice/activities"
 	"sluice/activities/kinesis"
 	"sluice/internal/connect"
@@ -29,10 +30,10 @@ func large(n, bytes int) string {
 // startOwnWorker runs somebody's own workflow Put, which calls Kinesis.PutRecords,
 // with the client options of Sluice's worker.
 func startOwnWorker(w *world, bucket string) client.Client {
-	options, err := connect.TemporalOptions(connect.Config{PayloadBucket: bucket}, w.S3, zap.NewNop())
+	options, err := sluice.ClientOptions(connect.Config{PayloadBucket: bucket}, w.S3, zap.NewNop())
 	require.NoError(w.t, err)
 	options.HostPort, options.Namespace = w.Env("TEMPORAL_ADDRESS"), w.Env("TEMPORAL_NAMESPACE")
-	c, err := connect.Dial(w.t.Context(), options)
+	c, err := sluice.Dial(w.t.Context(), options)
 	require.NoError(w.t, err)
 	own := worker.New(c, w.TaskQueue+"-own", worker.Options{})
 	own.RegisterWorkflowWithOptions(func(ctx workflow.Context, queue string, document json.RawMessage) (out json.RawMessage, err error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
@@ -19,7 +18,6 @@ import (
 	"sluice/internal/quiescence"
 	"sluice/internal/wire"
 	"sluice/tests/harness"
-	"sluice/workflows"
 )
 
 // scripted stands in for the activities that wait. Each runs until it is cancelled,
@@ -88,7 +86,7 @@ func startScripted(t *testing.T, s *harness.Stack) {
 	var script scripted
 	w := worker.New(s.Client, s.TaskQueue, worker.Options{
 		MaxHeartbeatThrottleInterval: 100 * time.Millisecond,
-		Interceptors:                 []interceptor.WorkerInterceptor{workflows.Interceptor()},
+		Interceptors:                 sluice.Interceptors(),
 	})
 	sluice.RegisterWorkflows(w)
 	w.RegisterActivityWithOptions(script.watch, activity.RegisterOptions{Name: wire.WatchQuiescence.Name})

@@ -11,7 +11,6 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -90,7 +89,7 @@ func (b *bench) awaitEvent(run client.WorkflowRun, wanted enumspb.EventType) {
 // its steps in another order.
 func replayFile(path string, ours bool) error {
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-		Interceptors: []interceptor.WorkerInterceptor{workflows.Interceptor()},
+		Interceptors: sluice.Interceptors(),
 	})
 	if err != nil {
 		return err

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/interceptor"
 	temporallog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
@@ -26,7 +25,6 @@ import (
 	"sluice"
 	"sluice/activities"
 	"sluice/activities/requests"
-	"sluice/internal/connect"
 	"sluice/tests/harness"
 	"sluice/tests/jobs/testjobs"
 	"sluice/workflows"
@@ -52,7 +50,7 @@ func newBench(t *testing.T) *bench {
 	t.Cleanup(func() { require.Empty(t, logged.found(), "handlers that did not finish") })
 	c, err := client.NewClientFromExisting(s.Client, client.Options{
 		Logger:             temporallog.NewStructuredLogger(slog.New(logged)),
-		DataConverter:      connect.LimitPayloads(converter.GetDefaultDataConverter()),
+		DataConverter:      sluice.LimitPayloads(converter.GetDefaultDataConverter()),
 		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())},
 	})
 	require.NoError(t, err)
@@ -100,10 +98,10 @@ func (b *bench) startWorker() {
 		DeadlockDetectionTimeout:     10 * time.Second,
 		MaxHeartbeatThrottleInterval: 100 * time.Millisecond,
 		WorkerStopTimeout:            5 * time.Second,
-		Interceptors:                 []interceptor.WorkerInterceptor{workflows.Interceptor()},
+		Interceptors:                 sluice.Interceptors(),
 	})
 	sluice.RegisterWorkflows(b.worker)
-	activities.Register(b.worker, &requests.Children{Temporal: b.c})
+	sluice.RegisterActivities(b.worker, &requests.Children{Temporal: b.c})
 	b.jobs.Register(b.worker)
 	require.NoError(b.t, b.worker.Start())
 }

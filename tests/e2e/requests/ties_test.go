@@ -16,7 +16,6 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -40,7 +39,7 @@ func (b *bench) replay(id string, times int) {
 	}
 	for range times {
 		replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-			Interceptors:       []interceptor.WorkerInterceptor{workflows.Interceptor()},
+			Interceptors:       sluice.Interceptors(),
 			ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())},
 		})
 		require.NoError(b.t, err)

@@ -1,4 +1,4 @@
-package connect
+package sluice
 
 import (
 	"context"
@@ -13,24 +13,25 @@ import (
 	"google.golang.org/grpc"
 
 	"sluice/activities"
+	"sluice/internal/connect"
 )
 
 // DataConverter is Temporal's, with payloads encrypted when there is a key.
-func DataConverter(c Config) (converter.DataConverter, error) {
+func DataConverter(c connect.Config) (converter.DataConverter, error) {
 	if c.EncryptionKey == "" {
 		return converter.GetDefaultDataConverter(), nil
 	}
-	codec, err := Encryption(c.EncryptionKey)
+	codec, err := connect.Encryption(c.EncryptionKey)
 	if err != nil {
 		return nil, err
 	}
 	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec), nil
 }
 
-// TemporalOptions are the options of every client and worker of Sluice: address,
+// ClientOptions are the options of every client and worker of Sluice: address,
 // namespace and credentials from TEMPORAL_* and the profile file, our data
 // converter, headers and logger. store is used only with a PayloadBucket.
-func TemporalOptions(c Config, store *s3.Client, logger *zap.Logger) (client.Options, error) {
+func ClientOptions(c connect.Config, store *s3.Client, logger *zap.Logger) (client.Options, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return options, fmt.Errorf("configuration of Temporal: %w", err)
@@ -40,16 +41,16 @@ func TemporalOptions(c Config, store *s3.Client, logger *zap.Logger) (client.Opt
 		return options, err
 	}
 	if c.EncryptionKey != "" {
-		options.FailureConverter = encryptedFailures(options.DataConverter)
+		options.FailureConverter = connect.EncryptedFailures(options.DataConverter)
 	}
 	if c.PayloadBucket == "" {
 		options.DataConverter = LimitPayloads(options.DataConverter)
 	}
-	options.ExternalStorage = externalStorage(c.PayloadBucket, store)
+	options.ExternalStorage = connect.ExternalStorage(c.PayloadBucket, store)
 	options.ContextPropagators = []workflow.ContextPropagator{activities.ContextPropagator(options.DataConverter)}
 	options.ConnectionOptions.GrpcCompression = compression(c)
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, windows()...)
-	options.Logger = TemporalLogger(logger)
+	options.Logger = connect.TemporalLogger(logger)
 	return options, nil
 }
 
@@ -57,7 +58,7 @@ func TemporalOptions(c Config, store *s3.Client, logger *zap.Logger) (client.Opt
 // messages are far below a kilobyte: gzip makes them little smaller, and took a
 // tenth of the processor time of a worker that heartbeats for a thousand
 // activities (docs/performance.md).
-func compression(c Config) client.GrpcCompression {
+func compression(c connect.Config) client.GrpcCompression {
 	if c.Compression == "gzip" {
 		return &client.GrpcCompressionGzip{}
 	}
