@@ -60,7 +60,7 @@ check: $(BIN)/staticcheck $(BIN)/workflowcheck ## Formatting, vet, staticcheck, 
 test: tools build check ## Run every test, those against the dev stack included
 	@failed=0; \
 	run() { echo "$$*" >&2; "$$@" || failed=1; }; \
-	run go test $(TESTFLAGS) -race -timeout 10m ./internal/... ./activities/... ./workflows/... ./worker/... ./starter/...; \
+	run go test $(TESTFLAGS) -race -timeout 10m . ./internal/... ./activities/... ./workflows/... ./worker/... ./starter/...; \
 	(cd devstack && go test $(TESTFLAGS) -timeout 10m ./...) || failed=1; : "with -race kumo's hundred services would be compiled twice"; \
 	run go test $(TESTFLAGS) -p 1 -timeout 20m -count 1 ./tests/...; : "one dev stack at a time"; \
 	exit $$failed

@@ -123,6 +123,7 @@ func followAgain(err error, failures int) time.Duration {
 	return policy.Ceiling(failures)/2 + policy.Delay(failures, rand.Float64())/2
 }
 
+// IsNotFound reports that the server knows nothing of what was asked for.
 func IsNotFound(err error) bool {
 	var gone *serviceerror.NotFound
 	return errors.As(err, &gone)

@@ -11,6 +11,7 @@ func Shorten(message string) string {
 	return message[:longest] + "…"
 }
 
+// Body is what is sent of a JSON value: the text of a string, any other as JSON.
 func Body(raw json.RawMessage) (body []byte, contentType string) {
 	var text string
 	switch {

@@ -19,6 +19,7 @@ type Activities struct {
 	Service *azqueue.ServiceClient // nil: no credentials
 }
 
+// All lists the activities under their names.
 func (a *Activities) All() []activities.Named {
 	return []activities.Named{{Name: wire.AzureQueueSend, Code: a.Send}}
 }

@@ -135,8 +135,10 @@ type SignedQueue struct {
 	poll, delete string
 }
 
+// Name is the queue's.
 func (q *SignedQueue) Name() string { return q.Queue }
 
+// Receive takes up to n messages.
 func (q *SignedQueue) Receive(ctx context.Context, n int) ([]Message, error) {
 	target, err := taskclaim.PollURL(q.poll, n)
 	if err != nil {
@@ -149,6 +151,7 @@ func (q *SignedQueue) Receive(ctx context.Context, n int) ([]Message, error) {
 	return parseMessages(body)
 }
 
+// Remove deletes a message by the receipt in force.
 func (q *SignedQueue) Remove(ctx context.Context, id, receipt string) error {
 	if current, ok := q.Source.named(q.Queue); ok {
 		q = current

@@ -54,6 +54,7 @@ type Queue struct {
 	Visibility time.Duration
 }
 
+// NewQueue is the queue of this name; nothing is called yet.
 func NewQueue(service *azqueue.ServiceClient, queue string) *Queue {
 	return &Queue{queue: queue, client: service.NewQueueClient(queue), Visibility: 30 * time.Second}
 }
@@ -74,8 +75,10 @@ func once(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, queueCallTimeout)
 }
 
+// Name is the queue's.
 func (q *Queue) Name() string { return q.queue }
 
+// Send adds a message that becomes visible after the delay.
 func (q *Queue) Send(ctx context.Context, text string, delay time.Duration) (id string, err error) {
 	ctx, cancel := once(ctx)
 	defer cancel()
@@ -92,6 +95,7 @@ func (q *Queue) Send(ctx context.Context, text string, delay time.Duration) (id 
 	return "", nil
 }
 
+// Create makes the queue.
 func (q *Queue) Create(ctx context.Context) error {
 	ctx, cancel := once(ctx)
 	defer cancel()
@@ -99,6 +103,7 @@ func (q *Queue) Create(ctx context.Context) error {
 	return asFailure("AzureQueue.Create", err)
 }
 
+// Receive takes up to n messages.
 func (q *Queue) Receive(ctx context.Context, n int) ([]Message, error) {
 	ctx, cancel := once(ctx)
 	defer cancel()
@@ -121,6 +126,7 @@ func (q *Queue) Receive(ctx context.Context, n int) ([]Message, error) {
 	return deliveries, nil
 }
 
+// Remove deletes a message by the receipt in force.
 func (q *Queue) Remove(ctx context.Context, id, receipt string) error {
 	ctx, cancel := once(ctx)
 	defer cancel()
@@ -128,6 +134,7 @@ func (q *Queue) Remove(ctx context.Context, id, receipt string) error {
 	return asFailure(opDelete, err)
 }
 
+// Update sets a message's text and when it becomes visible again, and returns the new receipt.
 func (q *Queue) Update(ctx context.Context, id, receipt, text string, visibility time.Duration) (string, error) {
 	ctx, cancel := once(ctx)
 	defer cancel()
@@ -139,6 +146,7 @@ func (q *Queue) Update(ctx context.Context, id, receipt, text string, visibility
 	return deref(updated.PopReceipt), nil
 }
 
+// Measure tells how much is in the queue.
 func (q *Queue) Measure(ctx context.Context) (m Measure, err error) {
 	ctx, cancel := once(ctx)
 	defer cancel()

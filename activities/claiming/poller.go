@@ -34,6 +34,7 @@ type Claimer struct {
 	gauges gaugeTurns
 }
 
+// All lists the activities under their names.
 func (c *Claimer) All() []activities.Named {
 	return []activities.Named{activities.On(wire.ClaimPoll, c.Poll)}
 }

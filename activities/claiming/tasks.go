@@ -22,6 +22,7 @@ type Tasks struct {
 	Service  *taskservice.Client
 }
 
+// All lists the activities under their names.
 func (t *Tasks) All() []activities.Named {
 	return []activities.Named{activities.On(wire.TaskReclaim, t.Reclaim), activities.Do(wire.TaskResolve, t.Resolve), activities.Do(wire.TaskFinished, t.Finished)}
 }

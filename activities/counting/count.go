@@ -28,6 +28,7 @@ type Activities struct {
 	Temporal client.Client // records heartbeats
 }
 
+// All lists the activities under their names.
 func (s *Activities) All() []activities.Named {
 	return []activities.Named{activities.On(wire.CountEvents, s.Count)}
 }

@@ -48,6 +48,7 @@ func New(origins []string, credentials map[string]string) *Activities {
 	return h
 }
 
+// All lists the activities under their names.
 func (h *Activities) All() []activities.Named {
 	return []activities.Named{{Name: wire.HTTPCall, Code: h.Call}, activities.Do(wire.HTTPTrigger, h.Trigger)}
 }

@@ -30,6 +30,7 @@ type Activities struct {
 	Azure     *azqueue.ServiceClient // nil: no access to Azure queues
 }
 
+// All lists the activities under their names.
 func (i *Activities) All() []activities.Named {
 	return []activities.Named{
 		activities.On(wire.IngestPrepare, i.Prepare), activities.On(wire.IngestJoinCount, i.JoinCount), activities.Do(wire.IngestEnqueue, i.Enqueue),

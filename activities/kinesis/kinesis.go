@@ -95,6 +95,7 @@ func (n streamName) String() string {
 	return n.arn
 }
 
+// All lists the activities under their names.
 func (k *Activities) All() []activities.Named {
 	return []activities.Named{
 		{Name: wire.KinesisPutRecords, Code: k.PutRecords},

@@ -16,6 +16,7 @@ type Teller struct {
 	Client client.Client
 }
 
+// All lists the activities under their names.
 func (t *Teller) All() []activities.Named {
 	return []activities.Named{activities.Do(wire.TemporalTell, t.Tell)}
 }

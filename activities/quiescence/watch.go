@@ -37,6 +37,7 @@ type Activities struct {
 	Temporal client.Client // runs the polls of the activity source
 }
 
+// All lists the activities under their names.
 func (q *Activities) All() []activities.Named {
 	return []activities.Named{activities.On(wire.WatchQuiescence, q.Watch)}
 }

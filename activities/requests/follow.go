@@ -21,6 +21,7 @@ type Children struct {
 	Temporal client.Client
 }
 
+// All lists the activities under their names.
 func (c *Children) All() []activities.Named {
 	return []activities.Named{activities.On(wire.FollowWorkflow, c.Follow), activities.On(wire.RequestRunningTime, c.RunningTime)}
 }

@@ -25,6 +25,7 @@ type Activities struct {
 	Temporal client.Client
 }
 
+// All lists the activities under their names.
 func (r *Activities) All() []activities.Named {
 	return []activities.Named{activities.On(wire.ListSuspended, r.ListSuspended), activities.On(wire.ResumeRequest, r.Resume)}
 }

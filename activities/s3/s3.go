@@ -51,6 +51,7 @@ const maxListed = 10_000
 // maxListedBytes bounds an answer by the length of its names.
 const maxListedBytes = 1 << 20
 
+// All lists the activities under their names.
 func (s *Activities) All() []activities.Named {
 	return []activities.Named{{Name: wire.S3Describe, Code: s.Describe}, {Name: wire.S3List, Code: s.List}}
 }

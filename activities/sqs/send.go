@@ -25,6 +25,7 @@ type MessageSender interface {
 // Activities is the activities on SQS queues.
 type Activities struct{ Client MessageSender }
 
+// All lists the activities under their names.
 func (s *Activities) All() []activities.Named {
 	return []activities.Named{{Name: wire.SQSSend, Code: s.Send}}
 }

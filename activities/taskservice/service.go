@@ -66,6 +66,7 @@ func (a Answer) String() string {
 	return fmt.Sprintf("HTTP %d", a.Status)
 }
 
+// Call makes one request; the token goes along to its own origin only.
 func (s *Client) Call(ctx context.Context, method, target string, body any) Answer {
 	answer := Answer{Sent: time.Now()}
 	var reader io.Reader

@@ -28,6 +28,7 @@ func PlainError(err error) string {
 	}
 }
 
+// FirstLine is a text up to its first line break.
 func FirstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line

@@ -19,6 +19,7 @@ type Inbox struct {
 	channels []workflow.ReceiveChannel
 }
 
+// NewInbox holds the signals of these names.
 func NewInbox(ctx workflow.Context, names ...string) *Inbox {
 	b := &Inbox{arrivals: arrivalsOf(ctx), names: names}
 	for _, name := range names {
