@@ -2,11 +2,94 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 
+	"sluice/activities/kinesis"
+	"sluice/internal/throughput"
+	"sluice/internal/wire"
 	requestworkflow "sluice/workflows/request"
 )
+
+// dynamodbCmd runs one operation as a request of one job.
+type dynamodbCmd struct {
+	Operation string `arg:"" help:"The operation, as the aws command (put-item) or the API (PutItem) spells it."`
+	oneJobFlags
+}
+
+func (d dynamodbCmd) Run(a *app) error {
+	operation, ok := operationNamed(d.Operation)
+	if !ok {
+		return usage("no operation %q; there are %s", d.Operation, strings.Join(operationNames(), ", "))
+	}
+	return a.runOneJob(wire.DynamoDBPrefix+operation, d.oneJobFlags, requestProgress)
+}
+
+// operationNamed finds the API's name for either spelling.
+func operationNamed(name string) (string, bool) {
+	plain := strings.ToLower(strings.ReplaceAll(name, "-", ""))
+	for _, op := range throughput.Operations() {
+		if strings.ToLower(op.Name) == plain {
+			return op.Name, true
+		}
+	}
+	return "", false
+}
+
+// operationNames are the operations as the aws command spells them.
+func operationNames() (names []string) {
+	for _, op := range throughput.Operations() {
+		var b strings.Builder
+		for i, r := range op.Name {
+			if i > 0 && r >= 'A' && r <= 'Z' {
+				b.WriteByte('-')
+			}
+			b.WriteRune(r)
+		}
+		names = append(names, strings.ToLower(b.String()))
+	}
+	return names
+}
+
+// kinesisCmd runs one Kinesis activity as a request of one job.
+type kinesisCmd struct {
+	PutRecords kinesisPutRecordsCmd `cmd:"" help:"Put records to a stream."`
+	PutObject  kinesisPutObjectCmd  `cmd:"" help:"Put the records of an S3 object to a stream."`
+}
+
+type kinesisPutRecordsCmd struct{ oneJobFlags }
+
+func (k kinesisPutRecordsCmd) Run(a *app) error {
+	return a.runOneJob(wire.KinesisPutRecords, k.oneJobFlags, requestProgress)
+}
+
+type kinesisPutObjectCmd struct{ oneJobFlags }
+
+func (k kinesisPutObjectCmd) Run(a *app) error {
+	return a.runOneJob(wire.KinesisPutObject, k.oneJobFlags, a.objectProgress)
+}
+
+// objectProgress is how far the object is, which only the activity's heartbeats
+// tell: in bytes, or in records where the object is compressed or its size not
+// known.
+func (a *app) objectProgress(raw json.RawMessage) (done, total int64, words string) {
+	done, total, words = requestProgress(raw)
+	var status requestworkflow.Status
+	var beat struct {
+		Offset, Size int64
+		Coding       string
+		Output       kinesis.PutRecordsOutput
+	}
+	if json.Unmarshal(raw, &status) != nil || !a.heartbeat(status.ID, wire.KinesisPutObject, &beat) {
+		return done, total, words
+	}
+	stored := beat.Output.StoredRecordCount
+	if beat.Size == 0 || beat.Coding != "" {
+		return stored, 0, words + ", records stored"
+	}
+	return beat.Offset, beat.Size, fmt.Sprintf("%s, %d records stored, bytes", words, stored)
+}
 
 // oneJobFlags are shared by the commands that run one activity as a request of
 // one job, so that it can be suspended, seen and stopped like any other.

@@ -19,7 +19,7 @@ import (
 )
 
 // inboxFile is the one place where signals are received.
-const inboxFile = "workflows/inbox.go"
+const inboxFile = "workflows/internal/shell/inbox.go"
 
 // TestSignalsAreReceivedByTheInboxAlone: a signal that a selector or a blocked
 // coroutine has received is lost when the run ends before that coroutine goes on.
