@@ -125,3 +125,11 @@ func TestAmbiguousWhileOthersWaitToBeResumed(t *testing.T) {
 	require.True(t, c.Done())
 	require.Equal(t, Fail, c.Outcome())
 }
+
+// The table says of each type what all others read in errortype.
+func TestTheTableIsOfOneMindWithTheListOfTypes(t *testing.T) {
+	for errType, v := range verdicts {
+		require.Equal(t, errortype.Final(errType), v.unasked == Final, errType)
+		require.Equal(t, errortype.Retryable(errType), v.unasked == Refused || v.unasked == Interrupted, errType)
+	}
+}
