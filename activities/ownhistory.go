@@ -33,7 +33,7 @@ func ownHistory(ctx context.Context, server client.Client) *historyReader {
 	info := activity.GetInfo(ctx)
 	return &historyReader{
 		service:   server.WorkflowService(),
-		namespace: info.WorkflowNamespace,
+		namespace: info.Namespace,
 		execution: &commonpb.WorkflowExecution{WorkflowId: info.WorkflowExecution.ID, RunId: info.WorkflowExecution.RunID},
 	}
 }

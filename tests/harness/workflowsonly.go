@@ -28,11 +28,11 @@ func (s *Stack) StartWorkflowsOnly() {
 func (s *Stack) AwaitUnbegun(workflowID string) {
 	s.t.Helper()
 	Await(s.t, workflowID+" waits for a worker", func(ctx context.Context) error {
-		described, err := s.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+		described, err := s.Client.DescribeWorkflow(ctx, workflowID, "")
 		if err != nil {
 			return err
 		}
-		for _, a := range described.GetPendingActivities() {
+		for _, a := range described.RawResponse.GetPendingActivities() {
 			if a.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {
 				return nil
 			}

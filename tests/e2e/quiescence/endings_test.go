@@ -144,11 +144,11 @@ func TestAMessageIsCarriedOutHoweverTheActivityEnds(t *testing.T) {
 func awaitHeartbeat(t *testing.T, s *harness.Stack, id string) {
 	t.Helper()
 	harness.Await(t, id+" heartbeats", func(ctx context.Context) error {
-		described, err := s.Client.DescribeWorkflowExecution(ctx, id, "")
+		described, err := s.Client.DescribeWorkflow(ctx, id, "")
 		if err != nil {
 			return err
 		}
-		for _, a := range described.GetPendingActivities() {
+		for _, a := range described.RawResponse.GetPendingActivities() {
 			if a.GetHeartbeatDetails() != nil {
 				return nil
 			}

@@ -111,11 +111,11 @@ func reordered(ctx workflow.Context) error {
 func (b *bench) awaitAlive(id string) {
 	b.t.Helper()
 	harness.Await(b.t, id+" runs", func(ctx context.Context) error {
-		described, err := b.c.DescribeWorkflowExecution(ctx, id, "")
+		described, err := b.c.DescribeWorkflow(ctx, id, "")
 		if err != nil {
 			return err
 		}
-		if info := described.GetWorkflowExecutionInfo(); info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || info.GetHistoryLength() < 4 {
+		if info := described.RawResponse.GetWorkflowExecutionInfo(); info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || info.GetHistoryLength() < 4 {
 			return fmt.Errorf("%s, %d events", info.GetStatus(), info.GetHistoryLength())
 		}
 		return nil
