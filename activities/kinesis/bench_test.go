@@ -38,7 +38,7 @@ func cannedClient() *awskinesis.Client {
 // BenchmarkRequest is one request of 500 records of 200 bytes without a network:
 // body, signature, answer.
 func BenchmarkRequest(b *testing.B) {
-	set := recordbatch.Settings{Limits: DefaultSettings().Limits, MaxInFlight: 8, BufferRecords: 10000,
+	set := recordbatch.Settings{Limits: DefaultSettings().Limits, BufferBytes: 64 << 20,
 		Backoff: func(int) time.Duration { return time.Second }}
 	shards := recordbatch.EvenShards(1)
 	shards[0].ID = "shardId-000000000000"
@@ -47,21 +47,21 @@ func BenchmarkRequest(b *testing.B) {
 	queue := recordbatch.NewQueue(set, shards, now)
 	call := &recordbatch.Call{MaxAttempts: 10}
 	items := make([]recordbatch.Item, 500)
-	var body, answer []byte
+	x := &rawExchange{buffers: &buffers{}}
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range items {
-			items[i] = recordbatch.Item{Record: recordbatch.Record{Data: data, Key: "key-123"}, Call: call}
+			items[i] = recordbatch.Item{Record: &recordbatch.Record{Data: data, Key: "key-123"}, Call: call}
 		}
 		queue.Push(items, now)
 		queue.Flush()
 		r, _ := queue.Next(now)
-		body = r.AppendBody(body[:0], "stream", "")
-		var err error
-		if answer, _, err = putBody(context.Background(), client, streamName{name: "stream"}, body, answer[:0]); err != nil {
+		x.users.Store(2) // never back to a pool
+		x.body = x.encoder.AppendJSON(x.body[:0], r, "stream", "")
+		if err := putBody(context.Background(), client, streamName{name: "stream"}, x); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := r.ReadAnswer(answer); err != nil {
+		if _, err := r.ReadAnswer(x.answer); err != nil {
 			b.Fatal(err)
 		}
 		queue.Done(r, recordbatch.Outcome{Kind: recordbatch.Answered}, now)

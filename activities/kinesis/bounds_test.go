@@ -16,7 +16,7 @@ func TestTheProducerIsBounded(t *testing.T) {
 	const calls, each, size = 8, 200, 100
 	for name, bound := range map[string]func(*Settings){
 		"records": func(s *Settings) { s.BufferRecords = 150 },
-		"bytes":   func(s *Settings) { s.BufferBytes = 150 * size },
+		"bytes":   func(s *Settings) { s.BufferBytes = 150 * 2 * (size + 192) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 2, bound, func(s *Settings) { s.Limits.Records, s.Shard = 40, recordbatch.Pace{} })
@@ -25,10 +25,10 @@ func TestTheProducerIsBounded(t *testing.T) {
 			w.stream.answer = func(http.ResponseWriter, int, []recordbatch.Record) bool {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				if held := s.queue.Held(); held > w.kinesis.Settings.BufferRecords {
+				if held := s.queue.Held(); held > 150 {
 					t.Errorf("%d records are held", held)
 				}
-				if held := s.queue.HeldBytes(); held > w.kinesis.Settings.BufferBytes {
+				if held := s.queue.Memory(); held > w.kinesis.Settings.BufferBytes {
 					t.Errorf("%d bytes are held", held)
 				}
 				return false

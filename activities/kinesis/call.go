@@ -3,6 +3,7 @@ package kinesis
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -10,25 +11,22 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	awskinesis "github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"sluice/activities"
-	"sluice/activities/awscall"
 	"sluice/internal/recordbatch"
 )
 
 // maxAnswer bounds what is read of an answer: 500 entries have about 60 KiB.
 const maxAnswer = 4 << 20
 
-// putBody sends a PutRecords body as it stands and appends the answer's to
-// answer. The SDK resolves, signs and reads errors; its encoder and decoder,
-// which cost more than all the rest, and its retries are left out.
-func putBody(ctx context.Context, api API, n streamName, body, answer []byte) ([]byte, string, error) {
-	exchange := &rawExchange{body: body, answer: answer}
+// putBody sends a PutRecords body as it stands and takes the answer's as it comes.
+// The SDK resolves, signs and reads errors; its encoder and decoder, which cost more
+// than all the rest, and its retries are left out.
+func putBody(ctx context.Context, api API, n streamName, x *rawExchange) error {
 	input := &awskinesis.PutRecordsInput{}
 	if n.name != "" {
 		input.StreamName = &n.name
@@ -36,20 +34,22 @@ func putBody(ctx context.Context, api API, n streamName, body, answer []byte) ([
 	if n.arn != "" {
 		input.StreamARN = &n.arn
 	}
-	output, err := api.PutRecords(ctx, input, exchange.install)
-	if err != nil {
-		return answer, "", err
-	}
-	id, _ := awsmiddleware.GetRequestIDMetadata(output.ResultMetadata)
-	return exchange.answer, id, nil
+	_, err := api.PutRecords(ctx, input, x.install)
+	return err
 }
 
 // rawExchange puts a body in behind the SDK's serializer and takes the answer's
 // out before its deserializer.
-type rawExchange struct{ body, answer []byte }
+type rawExchange struct {
+	*buffers
+	cbor         bool // the body is CBOR
+	answeredCBOR bool // so was the answer, be it an error
+	status       int
+}
 
 func (x *rawExchange) install(o *awskinesis.Options) {
 	o.Retryer = aws.NopRetryer{}
+	o.HTTPClient = memoryBody{o.HTTPClient, x.buffers}
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 		if _, err := stack.Initialize.Remove("OperationInputValidation"); err != nil {
 			return err
@@ -57,12 +57,12 @@ func (x *rawExchange) install(o *awskinesis.Options) {
 		if err := stack.Serialize.Insert(serializeRaw{x}, "OperationSerializer", middleware.After); err != nil {
 			return err
 		}
-		if err := stack.Deserialize.Add(deserializeRaw{x}, middleware.After); err != nil {
-			return err
-		}
-		return awscall.AddPlainBodies(stack)
+		return stack.Deserialize.Add(deserializeRaw{x}, middleware.After)
 	})
 }
+
+// The service's content type of its second protocol.
+const contentCBOR = "application/x-amz-cbor-1.1"
 
 type serializeRaw struct{ *rawExchange }
 
@@ -75,9 +75,13 @@ func (s serializeRaw) HandleSerialize(ctx context.Context, in middleware.Seriali
 	if !ok {
 		return out, metadata, errors.New("not an HTTP request")
 	}
-	if in.Request, err = request.SetStream(bytes.NewReader(s.body)); err != nil {
+	if request, err = request.SetStream(bytes.NewReader(s.body)); err != nil {
 		return out, metadata, err
 	}
+	if s.cbor {
+		request.Header.Set("Content-Type", contentCBOR)
+	}
+	in.Request = request
 	return next.HandleSerialize(ctx, in)
 }
 
@@ -90,14 +94,41 @@ func (d deserializeRaw) HandleDeserialize(ctx context.Context, in middleware.Des
 ) {
 	out, metadata, err = next.HandleDeserialize(ctx, in)
 	response, ok := out.RawResponse.(*smithyhttp.Response)
-	if err != nil || !ok || response.StatusCode/100 != 2 {
+	if err != nil || !ok {
 		return out, metadata, err
 	}
-	if d.answer, err = readAnswer(response, d.answer); err != nil {
+	d.status = response.StatusCode
+	d.answeredCBOR = strings.HasPrefix(response.Header.Get("Content-Type"), contentCBOR)
+	if response.StatusCode/100 != 2 && !d.answeredCBOR {
 		return out, metadata, err
 	}
-	response.Body = io.NopCloser(strings.NewReader("{}"))
+	if d.answer, err = readAnswer(response, d.answer[:0]); err != nil {
+		return out, metadata, err
+	}
+	told := "{}"
+	if response.StatusCode/100 != 2 {
+		told = errorJSON(d.answer)
+	}
+	response.Body = io.NopCloser(strings.NewReader(told))
 	return out, metadata, nil
+}
+
+// errorJSON is an error that the service answered in CBOR, in the form that the SDK
+// reads. One that can't be read is told by the answer's status and headers alone.
+func errorJSON(body []byte) string {
+	var told struct {
+		Type    string `json:"__type,omitempty"`
+		Message string `json:"message,omitempty"`
+	}
+	code, message, err := recordbatch.CBORError(body)
+	if err == nil {
+		told.Type, told.Message = code, message
+	}
+	text, err := json.Marshal(told)
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
 }
 
 func readAnswer(response *smithyhttp.Response, into []byte) ([]byte, error) {
@@ -138,7 +169,7 @@ const (
 )
 
 // kindOf argues each error code of the service.
-func kindOf(code string, status int) int {
+func kindOf(code string, status int) recordbatch.OutcomeKind {
 	switch code {
 	case recordbatch.CodeThrottled, "ThrottlingException", "Throttling", "ThrottledException", "RequestThrottled",
 		"RequestThrottledException", "TooManyRequestsException", "KMSThrottlingException", "LimitExceededException",

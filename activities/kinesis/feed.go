@@ -2,12 +2,9 @@ package kinesis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
-	"sluice/activities"
-	"sluice/internal/errortype"
 	"sluice/internal/objectrecords"
 	"sluice/internal/recordbatch"
 )
@@ -33,18 +30,15 @@ func (p *objectPut) feed(ctx context.Context) error {
 	}
 }
 
-// chunk gathers records whose data and keys share memory.
+// chunk gathers records until they are queued.
 type chunk struct {
 	*recordbatch.Chunk
-	block []byte
-	keys  []byte
-	ends  []int // of the keys
 	bytes int
 }
 
 // read gathers the next chunk; io.EOF comes with the last one.
 func (p *objectPut) read(ctx context.Context) (*chunk, error) {
-	c := &chunk{Chunk: p.stream.chunk(), block: make([]byte, 0, chunkBytes)}
+	c := &chunk{Chunk: p.stream.chunk()}
 	most := min(chunkRecords, p.k.Settings.Limits.Records) // no more than goes out at once
 	err := ctx.Err()
 	for err == nil && len(c.Items) < most && c.bytes < chunkBytes {
@@ -61,7 +55,6 @@ func (p *objectPut) read(ctx context.Context) (*chunk, error) {
 			p.take(c, n, &record)
 		}
 	}
-	p.nameKeys(c)
 	return c, err
 }
 
@@ -101,46 +94,28 @@ func (p *objectPut) take(c *chunk, n int64, record *objectrecords.Record) {
 			Message: fmt.Sprintf("the record has %d bytes, the limit is %d", record.Size, p.k.Settings.Limits.RecordBytes)})
 		return
 	}
-	if need := len(record.Data) + 4096; p.envelope != nil && cap(c.block)-len(c.block) < need {
-		c.block = make([]byte, 0, max(chunkBytes, need))
-	} else if cap(c.block)-len(c.block) < len(record.Data) {
-		c.block = make([]byte, 0, max(chunkBytes, len(record.Data)))
-	}
-	from := len(c.block)
-	if p.envelope != nil {
-		c.block = p.envelope.Append(c.block, n, record.Data)
-	} else {
-		c.block = append(c.block, record.Data...)
-	}
-	item := recordbatch.Item{Call: &p.call.rules, Index: n, Unsure: n < p.from.Reserved}
-	item.Data = c.block[from:len(c.block):len(c.block)]
+	r := p.own(n, record.Data)
 	var bad string
-	if c.keys, bad = p.key.Append(c.keys, record.Data); bad != "" {
-		p.call.setAside(n, &item.Record, recordbatch.Fault{Code: recordbatch.CodeBadKey, Message: bad})
+	if r.Key, bad = p.key.Of(record.Data); bad != "" {
+		p.call.setAside(n, r, recordbatch.Fault{Code: recordbatch.CodeBadKey, Message: bad})
 		return
 	}
-	c.Items = append(c.Items, item)
-	c.ends = append(c.ends, len(c.keys))
-	c.bytes += len(item.Data)
+	if fault := p.k.Settings.Limits.Check(r); fault != nil {
+		p.call.setAside(n, r, *fault)
+		return
+	}
+	c.Items = append(c.Items, recordbatch.Item{Record: r, Call: &p.call.rules, Index: n, Unconfirmed: n < p.from.Reserved})
+	c.bytes += len(r.Data)
 }
 
-// nameKeys gives the items their keys, cut from one string, and sets those
-// aside that are not fit to be sent.
-func (p *objectPut) nameKeys(c *chunk) {
-	all := string(c.keys)
-	fit := c.Items[:0]
-	from := 0
-	for i := range c.Items {
-		item := c.Items[i]
-		item.Key = all[from:c.ends[i]]
-		from = c.ends[i]
-		if fault := p.k.Settings.Limits.Check(&item.Record); fault != nil {
-			p.call.setAside(item.Index, &item.Record, *fault)
-			continue
-		}
-		fit = append(fit, item)
+// own is a record in memory of its own: one that has to wait for long, as its shard
+// takes nothing, keeps no other's.
+func (p *objectPut) own(n int64, data []byte) *recordbatch.Record {
+	if p.envelope != nil {
+		p.enveloped = p.envelope.Append(p.enveloped[:0], n, data)
+		data = p.enveloped
 	}
-	c.Items = fit
+	return &recordbatch.Record{Data: append(make([]byte, 0, len(data)), data...)}
 }
 
 // queue pushes a chunk once the mark admits that it was sent.
@@ -156,7 +131,7 @@ func (p *objectPut) queue(ctx context.Context, c *chunk) error {
 		p.marker.soon()
 	}
 	p.sent.Store(last + 1)
-	return p.stream.queueUp(ctx, p.call, c.Chunk, p.input.Aggregate)
+	return p.stream.queueUp(ctx, p.call, c.Chunk)
 }
 
 // state is the checkpoint that admits what may be sent until the next mark.
@@ -189,19 +164,4 @@ func (p *objectPut) checkpoint(pin *putPin, reserved int64) putState {
 		state.Seal = state.seal()
 	}
 	return state
-}
-
-// withCheckpoint gives an error of a type that is repeated the checkpoint.
-func withCheckpoint(err error, checkpoint any) error {
-	details, ok := activities.DetailsOf(err)
-	if !ok || !errortype.Retryable(activities.TypeOf(err)) {
-		return err
-	}
-	var cause interface{ Message() string }
-	message := err.Error()
-	if errors.As(err, &cause) {
-		message = cause.Message()
-	}
-	return activities.Fail(activities.TypeOf(err), activities.Failure{Message: message, Checkpoint: checkpoint,
-		ErrorDetails: activities.ErrorDetails{Code: details.Code, RequestID: details.RequestID}})
 }

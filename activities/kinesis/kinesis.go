@@ -2,7 +2,6 @@ package kinesis
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	awskinesis "github.com/aws/aws-sdk-go-v2/service/kinesis"
@@ -20,16 +19,18 @@ import (
 type API interface {
 	PutRecords(context.Context, *awskinesis.PutRecordsInput, ...func(*awskinesis.Options)) (*awskinesis.PutRecordsOutput, error)
 	ListShards(context.Context, *awskinesis.ListShardsInput, ...func(*awskinesis.Options)) (*awskinesis.ListShardsOutput, error)
+	DescribeStreamSummary(context.Context, *awskinesis.DescribeStreamSummaryInput, ...func(*awskinesis.Options)) (*awskinesis.DescribeStreamSummaryOutput, error)
 }
 
 // Settings size the worker's producers, one a stream.
 type Settings struct {
 	Limits         recordbatch.Limits
 	FlushInterval  time.Duration // how long a record waits for company
-	BufferRecords  int           // records that wait or are in flight, of one stream
-	BufferBytes    int
-	MaxConnections int           // requests in flight, of one stream
+	BufferRecords  int           // records that wait or are in flight, of one stream; 0: as many as keep its connections busy
+	BufferBytes    int           // memory that they may take
+	MaxConnections int           // requests in flight, of one stream; 0: as many as its latency calls for, 8 to 32
 	RequestTimeout time.Duration // how long an answer is waited for
+	Protocol       string        // ProtocolJSON, or ProtocolCBOR where the service takes it
 	// Shard is the pace kept on each shard; zero values: none.
 	Shard recordbatch.Pace
 }
@@ -40,10 +41,11 @@ func DefaultSettings() Settings {
 	return Settings{
 		Limits:         recordbatch.Limits{Records: 500, RequestBytes: 5 << 20, RecordBytes: 1 << 20},
 		FlushInterval:  100 * time.Millisecond,
-		BufferRecords:  10000,
+		BufferRecords:  0,
 		BufferBytes:    64 << 20,
-		MaxConnections: 8,
+		MaxConnections: 0,
 		RequestTimeout: 6 * time.Second,
+		Protocol:       ProtocolJSON,
 		Shard:          recordbatch.Pace{Records: 1000, Bytes: 1 << 20},
 	}
 }
@@ -60,8 +62,8 @@ type Activities struct {
 	Metrics  client.MetricsHandler
 	Logger   log.Logger
 
-	mu      sync.Mutex
-	streams map[streamName]*stream
+	streams  streams
+	protocol protocol
 }
 
 // recorder records the heartbeats of one activity. Without a client, as in a
@@ -79,22 +81,6 @@ func (k *Activities) recorder(ctx context.Context) func(context.Context, any) er
 	}
 }
 
-// streamName names a stream as the caller did; either may be empty.
-type streamName struct{ name, arn string }
-
-// String is the stream's plain name.
-func (n streamName) String() string {
-	if n.name != "" {
-		return n.name
-	}
-	for i := len(n.arn) - 1; i >= 0; i-- {
-		if n.arn[i] == '/' {
-			return n.arn[i+1:]
-		}
-	}
-	return n.arn
-}
-
 // All lists the activities under their names.
 func (k *Activities) All() []activities.Named {
 	return []activities.Named{
@@ -102,20 +88,4 @@ func (k *Activities) All() []activities.Named {
 		activities.On(wire.PutBatch, k.PutBatch),
 		{Name: wire.KinesisPutObject, Code: k.PutObject},
 	}
-}
-
-// stream is the worker's producer for a stream, made when it is first needed.
-// It costs nothing while it is idle.
-func (k *Activities) stream(ctx context.Context, n streamName) (*stream, error) {
-	k.mu.Lock()
-	s := k.streams[n]
-	if s == nil {
-		if k.streams == nil {
-			k.streams = map[streamName]*stream{}
-		}
-		s = newStream(k, n)
-		k.streams[n] = s
-	}
-	k.mu.Unlock()
-	return s, s.prepare(ctx)
 }

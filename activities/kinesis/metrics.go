@@ -44,8 +44,8 @@ func (m *streamMeters) request(r *recordbatch.Request, outcome recordbatch.Outco
 		m.errors.Inc(1)
 	}
 	var stored, repeated, failed, throttled int64
-	for i := range r.Ends {
-		switch r.Ends[i] {
+	for i := range r.Items {
+		switch r.EndOf(i) {
 		case recordbatch.EndStored:
 			stored++
 		case recordbatch.EndFailed:
@@ -53,7 +53,9 @@ func (m *streamMeters) request(r *recordbatch.Request, outcome recordbatch.Outco
 		case recordbatch.EndAgain:
 			repeated++
 		}
-		if r.Verdicts[i].Code == recordbatch.CodeThrottled {
+	}
+	for i := range r.Verdicts {
+		if r.Verdicts[i].Code() == recordbatch.CodeThrottled {
 			throttled++
 		}
 	}

@@ -103,18 +103,19 @@ type objectPut struct {
 	key      objectrecords.Key
 	envelope *objectrecords.Envelope
 
-	stream  *stream
-	call    *putCall
-	from    putState // the checkpoint that this attempt began with
-	marker  *marker
-	certain atomic.Bool // where the attempt began is known to be right
-	next    int64       // number of the next record that is read
-	sent    atomic.Int64
-	marked  int64 // what sent was at the last mark
-	ahead   atomic.Int64
-	source  io.ReadCloser
-	coded   atomic.Pointer[putPin]
-	records objectrecords.Reader
+	enveloped []byte // memory to make an envelope in
+	stream    *stream
+	call      *putCall
+	from      putState // the checkpoint that this attempt began with
+	marker    *marker
+	certain   atomic.Bool // where the attempt began is known to be right
+	next      int64       // number of the next record that is read
+	sent      atomic.Int64
+	marked    int64 // what sent was at the last mark
+	ahead     atomic.Int64
+	source    io.ReadCloser
+	coded     atomic.Pointer[putPin]
+	records   objectrecords.Reader
 }
 
 // putPin is what the first attempt finds out about the object.
@@ -136,14 +137,17 @@ func (p *objectPut) begin(ctx context.Context) error {
 	if from.ETag != "" {
 		p.input.Object.ETag = from.ETag
 	}
-	p.call = newPutCall(recordbatch.Call{Keyed: p.input.Ordering == wire.OrderingKey, MaxAttempts: p.input.MaxAttempts}, progress, from.Output)
+	p.call = newPutCall(recordbatch.Call{Keyed: p.input.Ordering == wire.OrderingKey, Aggregate: p.input.Aggregate,
+		MaxAttempts: p.input.MaxAttempts}, progress, from.Output)
 	p.call.letters = p.input.DeadLetter.on()
 	p.call.ends = recordbatch.NewEnds(from.Next, from.Offset, windowRecords)
 	p.certain.Store(from.Next == 0 || from.Seal != "")
 	p.next = from.Next
 	p.sent.Store(p.next)
-	p.stream, err = p.k.stream(ctx, p.input.stream())
-	return err
+	if p.stream, err = p.k.stream(ctx, p.input.stream()); err != nil {
+		return withState(err, from)
+	}
+	return nil
 }
 
 // run puts the object's records until its end.
@@ -215,7 +219,8 @@ func (p *objectPut) makeCertain(ctx context.Context) error {
 // end is the attempt's own end: its error with what is still owed.
 func (p *objectPut) end(ctx context.Context, interrupted, err error) error {
 	if refusal := p.call.refusal(); refusal != nil {
-		return deniedError(p.input.stream(), *refusal, p.clean())
+		clean := p.clean()
+		return deniedError(p.input.stream(), *refusal, &clean)
 	}
 	if err == nil {
 		return nil
@@ -225,7 +230,7 @@ func (p *objectPut) end(ctx context.Context, interrupted, err error) error {
 	if interrupted != nil {
 		return interrupted
 	}
-	return withCheckpoint(p.notOfFormat(err), clean)
+	return withState(p.notOfFormat(err), clean)
 }
 
 func (p *objectPut) name() string { return p.input.Object.Bucket + "/" + p.input.Object.Key }

@@ -36,7 +36,7 @@ func (k *Activities) PutRecords(ctx context.Context, raw json.RawMessage) (PutRe
 		return PutRecordsOutput{}, err
 	}
 	call, err := k.put(ctx, input.Destination, records, recordbatch.Call{
-		Keyed: input.Ordering == wire.OrderingKey, MaxAttempts: input.MaxAttempts})
+		Keyed: input.Ordering == wire.OrderingKey, Aggregate: input.Aggregate, MaxAttempts: input.MaxAttempts})
 	if err != nil {
 		return PutRecordsOutput{}, err
 	}
@@ -83,7 +83,7 @@ func (k *Activities) put(ctx context.Context, to Destination, records []recordba
 	call.output.RecordCount = int64(len(records))
 	s, err := k.stream(ctx, to.stream())
 	if err != nil {
-		return nil, err
+		return nil, withState(err, state)
 	}
 	// The mark is recorded before anything is sent: from now on a lost attempt
 	// may have sent anything.
@@ -91,7 +91,7 @@ func (k *Activities) put(ctx context.Context, to Destination, records []recordba
 	activity.RecordHeartbeat(ctx, marked())
 	alive, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, marked)
 	defer stop()
-	err = s.putAll(alive, call, records, state.Reserved, to.Aggregate)
+	err = s.putAll(alive, call, records, state.Reserved)
 	if err == nil {
 		err = k.writeLetters(alive, to, call)
 	}
@@ -100,38 +100,28 @@ func (k *Activities) put(ctx context.Context, to Destination, records []recordba
 
 // putAll queues the records of a call that are not settled and waits for the end
 // of all. Those below reserved may have a copy already.
-func (s *stream) putAll(ctx context.Context, call *putCall, records []recordbatch.Record, reserved int64, aggregate bool) error {
+func (s *stream) putAll(ctx context.Context, call *putCall, records []recordbatch.Record, reserved int64) error {
 	for from := 0; from < len(records); from += chunkRecords {
 		to := min(from+chunkRecords, len(records))
-		if aggregate {
-			to = len(records) // the more there are, the better they join
-		}
 		chunk := s.chunk()
 		call.fill(chunk, records[from:to], int64(from), reserved, s.k.Settings.Limits)
-		if err := s.queueUp(ctx, call, chunk, aggregate); err != nil {
+		if err := s.queueUp(ctx, call, chunk); err != nil {
 			return err
-		}
-		if aggregate {
-			break
 		}
 	}
 	s.last()
 	return s.settled(ctx, call)
 }
 
-// queueUp pushes the items of a chunk, aggregated or as they are.
-func (s *stream) queueUp(ctx context.Context, call *putCall, chunk *recordbatch.Chunk, aggregate bool) error {
+// queueUp pushes the items of a chunk, which are copied: its memory is used again.
+func (s *stream) queueUp(ctx context.Context, call *putCall, chunk *recordbatch.Chunk) error {
 	if len(chunk.Items) == 0 {
 		return nil
 	}
-	if aggregate {
-		return s.push(ctx, call, s.aggregate(chunk.Items))
-	}
-	chunk.Left = len(chunk.Items)
-	for i := range chunk.Items {
-		chunk.Items[i].Chunk = chunk
-	}
-	return s.push(ctx, call, chunk.Items)
+	err := s.push(ctx, call, chunk.Items)
+	clear(chunk.Items)
+	s.chunks.Put(chunk)
+	return err
 }
 
 // Send puts records without an activity: for programs that use the producer by
@@ -142,9 +132,9 @@ func (k *Activities) Send(ctx context.Context, to Destination, records []recordb
 	if err != nil {
 		return PutRecordsOutput{}, err
 	}
-	rules := recordbatch.Call{Keyed: to.Ordering == wire.OrderingKey, MaxAttempts: to.MaxAttempts}
+	rules := recordbatch.Call{Keyed: to.Ordering == wire.OrderingKey, Aggregate: to.Aggregate, MaxAttempts: to.MaxAttempts}
 	call := newPutCall(rules, recordbatch.NewProgress(0, len(records)+1), PutRecordsOutput{RecordCount: int64(len(records))})
-	err = s.putAll(ctx, call, records, 0, to.Aggregate)
+	err = s.putAll(ctx, call, records, 0)
 	if err != nil || call.refusal() != nil {
 		s.giveUp(call, false)
 	}
@@ -165,7 +155,7 @@ func (k *Activities) endPut(ctx, alive context.Context, stop func(), s *stream, 
 	stop()
 	switch {
 	case call.refusal() != nil:
-		return deniedError(to.stream(), *call.refusal(), clean)
+		return deniedError(to.stream(), *call.refusal(), &clean)
 	case err == nil:
 		return nil
 	}
@@ -192,14 +182,6 @@ func (s *stream) giveUp(call *putCall, drain bool) {
 	_ = s.settled(context.Background(), call)
 }
 
-// aggregate joins items by the shards in force.
-func (s *stream) aggregate(items []recordbatch.Item) []recordbatch.Item {
-	s.mu.Lock()
-	shards := s.queue.Shards()
-	s.mu.Unlock()
-	return recordbatch.Aggregate(items, shards)
-}
-
 // fill adds the records that are not settled and fit to be sent, numbered from
 // first on; the others that aren't settled are set aside.
 func (c *putCall) fill(chunk *recordbatch.Chunk, records []recordbatch.Record, first, reserved int64, limits recordbatch.Limits) {
@@ -214,7 +196,7 @@ func (c *putCall) fill(chunk *recordbatch.Chunk, records []recordbatch.Record, f
 			c.set(FailedRecord{Index: n, ErrorCode: fault.Code, ErrorMessage: fault.Message}, &records[i])
 			continue
 		}
-		chunk.Items = append(chunk.Items, recordbatch.Item{Record: records[i], Call: &c.rules, Index: n, Unsure: n < reserved})
+		chunk.Items = append(chunk.Items, recordbatch.Item{Record: &records[i], Call: &c.rules, Index: n, Unconfirmed: n < reserved})
 	}
 }
 

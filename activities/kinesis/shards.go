@@ -18,6 +18,9 @@ const (
 	// shardsFresh is how long a list of shards is taken for true while a stream
 	// is in use; a record that lies elsewhere than expected ends that at once.
 	shardsFresh = time.Minute
+	// unknownShards stand in where a stream's can't be listed: as many as requests
+	// may be in flight.
+	unknownShards = 32
 	// shardsAgain is the least time between two lists.
 	shardsAgain = time.Second
 )
@@ -69,33 +72,45 @@ func (s *stream) open(ctx context.Context) error {
 	set := s.settings()
 	if err != nil {
 		s.k.Logger.Warn("the shards of "+s.name.String()+" can't be listed: no pace is kept", "error", brief(err.Error()))
-		shards, set.Shard = recordbatch.EvenShards(set.MaxInFlight), recordbatch.Pace{}
+		shards, set.Shard = recordbatch.EvenShards(unknownShards), recordbatch.Pace{}
 	}
 	s.shards.listedAt = time.Now()
 	s.queue = recordbatch.NewQueue(set, shards, time.Now())
 	return nil
 }
 
-// watch lists the shards again when the list is old, or soon when the stream
-// was resharded. It is called with mu held.
+// watch lists the shards again when the list is old, or as soon as may be when the
+// stream was resharded. It is called with mu held.
 func (s *stream) watch(moved bool) {
 	age := time.Since(s.shards.listedAt)
-	if s.shards.listing || age < shardsAgain || !moved && age < shardsFresh {
+	if s.shards.listing || !moved && age < shardsFresh {
 		return
 	}
 	s.shards.listing = true
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), s.k.Settings.RequestTimeout)
-		defer cancel()
-		shards, err := s.list(ctx)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.shards = shardWatch{listedAt: time.Now()}
-		if err == nil {
-			s.queue.SetShards(shards, time.Now())
-			s.pump()
-		}
-	}()
+	// What was just listed is not what it will be, as the stream moves on meanwhile.
+	time.AfterFunc(max(0, shardsAgain-age), s.relist)
+}
+
+// relist lists the shards, and tells the queue where what met a resharding lies.
+func (s *stream) relist() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.k.Settings.RequestTimeout)
+	defer cancel()
+	shards, err := s.list(ctx)
+	if err != nil {
+		shards = nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shards = shardWatch{listedAt: time.Now()}
+	for _, request := range s.queue.Located(shards, time.Now()) {
+		s.settle(request, recordbatch.Outcome{})
+		s.queue.Release(request)
+	}
+	if err == nil {
+		s.queue.SetShards(shards, time.Now())
+	}
+	s.pump()
+	s.wakeLine()
 }
 
 // list asks the service for the open shards.

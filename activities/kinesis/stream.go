@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"sluice/activities"
 	"sluice/activities/awscall"
 	"sluice/internal/recordbatch"
 )
@@ -28,8 +29,8 @@ type stream struct {
 
 	mu     sync.Mutex
 	queue  *recordbatch.Queue
-	line   []chan struct{} // callers that wait for room, in order
-	serial uint64          // counts requests that have ended
+	line   []*putCall // those that wait for room, in order
+	serial uint64     // counts requests that have ended
 	timer  *time.Timer
 	wakeAt time.Time
 	shards shardWatch
@@ -39,12 +40,8 @@ type stream struct {
 	chunks sync.Pool // of *recordbatch.Chunk
 }
 
-// buffers are a request's body and its answer, used again.
-type buffers struct{ body, answer []byte }
-
 func newStream(k *Activities, n streamName) *stream {
 	s := &stream{k: k, name: n, meters: newStreamMeters(k.Metrics, n.String())}
-	s.bodies.New = func() any { return &buffers{} }
 	s.chunks.New = func() any { return &recordbatch.Chunk{Items: make([]recordbatch.Item, 0, chunkRecords)} }
 	return s
 }
@@ -55,8 +52,9 @@ func (s *stream) settings() recordbatch.Settings {
 	return recordbatch.Settings{
 		Limits:        set.Limits,
 		FlushInterval: set.FlushInterval,
-		MaxInFlight:   set.MaxConnections,
+		Connections:   set.MaxConnections,
 		BufferRecords: set.BufferRecords,
+		BufferBytes:   set.BufferBytes,
 		Shard:         set.Shard,
 		Backoff:       delayBefore,
 	}
@@ -68,19 +66,19 @@ func (s *stream) settings() recordbatch.Settings {
 func (s *stream) push(ctx context.Context, call *putCall, items []recordbatch.Item) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	turn := false
-	for len(items) > 0 && !call.rules.Withdrawn() {
-		n := s.room(items)
-		if n == 0 || len(s.line) > 0 && !turn {
-			if err := s.waitInLine(ctx); err != nil {
-				return err
-			}
-			turn = true
-			continue
+	turn := len(s.line) == 0
+	for !call.rules.Withdrawn() {
+		if turn {
+			items = items[s.queue.Push(items, time.Now()):]
+			s.pump()
 		}
-		s.queue.Push(items[:n], time.Now())
-		items, turn = items[n:], false
-		s.pump()
+		if len(items) == 0 {
+			break
+		}
+		if err := s.waitInLine(ctx, call); err != nil {
+			return err
+		}
+		turn = true
 	}
 	s.wakeLine()
 	return nil
@@ -88,49 +86,32 @@ func (s *stream) push(ctx context.Context, call *putCall, items []recordbatch.It
 
 // waitInLine waits for this caller's turn to use what room there is. It is called
 // with mu held, and gives it up meanwhile.
-func (s *stream) waitInLine(ctx context.Context) error {
-	turn := make(chan struct{})
-	s.line = append(s.line, turn)
+func (s *stream) waitInLine(ctx context.Context, call *putCall) error {
+	s.line = append(s.line, call)
 	s.pump()
 	s.mu.Unlock()
 	var err error
 	select {
-	case <-turn:
+	case <-call.turn:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
 	s.mu.Lock()
 	if err != nil {
-		s.line = slices.DeleteFunc(s.line, func(c chan struct{}) bool { return c == turn })
+		s.line = slices.DeleteFunc(s.line, func(c *putCall) bool { return c == call })
 		s.wakeLine() // the turn may have come just now
 	}
 	return err
 }
 
-// wakeLine gives the first in line its turn, if there is room. It is called
-// with mu held.
+// wakeLine gives the first in line its turn, if there is room. It is called with mu
+// held.
 func (s *stream) wakeLine() {
-	if len(s.line) == 0 || s.queue.Held() >= s.k.Settings.BufferRecords || s.queue.HeldBytes() >= s.k.Settings.BufferBytes {
+	if len(s.line) == 0 || !s.queue.HasRoom(&s.line[0].rules) {
 		return
 	}
-	close(s.line[0])
+	activities.Notify(s.line[0].turn)
 	s.line = s.line[1:]
-}
-
-// room is how many of the items the buffer takes now.
-func (s *stream) room(items []recordbatch.Item) int {
-	set := &s.k.Settings
-	held := s.queue.Held()
-	records, bytes := set.BufferRecords-held, set.BufferBytes-s.queue.HeldBytes()
-	n := 0
-	for n < len(items) && n < records {
-		bytes -= items[n].Size()
-		if bytes < 0 && (n > 0 || held > 0) {
-			break
-		}
-		n++
-	}
-	return n
 }
 
 // flush sends what waits without waiting for company.
@@ -229,29 +210,39 @@ func (s *stream) send(request *recordbatch.Request) {
 	}
 }
 
-// exchange sends a request's body and reads the answer into its verdicts.
+// exchange sends a request and reads the answer into its verdicts.
 func (s *stream) exchange(request *recordbatch.Request) recordbatch.Outcome {
-	b := s.bodies.Get().(*buffers)
-	b.body = request.AppendBody(b.body[:0], s.name.name, s.name.arn)
-	ctx, cancel := context.WithTimeout(context.Background(), s.k.Settings.RequestTimeout)
-	answer, _, err := putBody(ctx, s.k.API, s.name, b.body, b.answer[:0])
-	cancel()
-	outcome := outcomeOf(err)
-	if outcome.Kind == recordbatch.Answered {
-		warning, err := request.ReadAnswer(answer)
-		if err != nil {
-			outcome = recordbatch.Outcome{Kind: recordbatch.Lost, Code: codeNoAnswer, Message: err.Error()}
-		}
-		if warning != "" {
-			s.k.Logger.Warn("PutRecords "+s.name.String()+": "+warning, "records", len(request.Items))
-		}
-	}
-	b.answer = answer
-	if err == nil || outcome.Kind != recordbatch.Lost {
-		// The transport may still read the body of a request that it gave up.
-		s.bodies.Put(b)
+	outcome, again := s.post(request, s.k.cbor())
+	if again {
+		outcome, _ = s.post(request, false)
 	}
 	return outcome
+}
+
+// post sends a request once, and says whether it is to be sent again in JSON.
+func (s *stream) post(request *recordbatch.Request, cbor bool) (outcome recordbatch.Outcome, again bool) {
+	x := &rawExchange{buffers: getBuffers(&s.bodies), cbor: cbor}
+	defer x.release()
+	if cbor {
+		x.body = x.encoder.AppendCBOR(x.body[:0], request, s.name.name, s.name.arn)
+	} else {
+		x.body = x.encoder.AppendJSON(x.body[:0], request, s.name.name, s.name.arn)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.k.Settings.RequestTimeout)
+	defer cancel()
+	outcome = outcomeOf(putBody(ctx, s.k.API, s.name, x))
+	if outcome.Kind != recordbatch.Answered {
+		return outcome, s.k.judgeProtocol(x, outcome)
+	}
+	s.k.judgeProtocol(x, outcome)
+	warning, err := request.ReadAnswer(x.answer)
+	if err != nil {
+		return recordbatch.Outcome{Kind: recordbatch.Lost, Code: codeNoAnswer, Message: err.Error()}, false
+	}
+	if warning != "" {
+		s.k.Logger.Warn("PutRecords "+s.name.String()+": "+warning, "records", len(request.Items))
+	}
+	return outcome, false
 }
 
 // finish hands each record's end to its call. It returns the next request that
@@ -261,6 +252,20 @@ func (s *stream) finish(request *recordbatch.Request, outcome recordbatch.Outcom
 	defer s.mu.Unlock()
 	s.queue.Done(request, outcome, time.Now())
 	s.meters.request(request, outcome, took, s.queue)
+	s.settle(request, outcome)
+	s.deny(request, outcome)
+	s.watch(request.Moved)
+	s.queue.Release(request)
+	s.wakeLine()
+	if request = s.next(); request != nil {
+		s.pump()
+	}
+	return request
+}
+
+// settle hands the ends of a request's records to their calls. It is called with mu
+// held.
+func (s *stream) settle(request *recordbatch.Request, outcome recordbatch.Outcome) {
 	s.serial++
 	for from := 0; from < len(request.Items); {
 		call := request.Items[from].Call
@@ -271,33 +276,12 @@ func (s *stream) finish(request *recordbatch.Request, outcome recordbatch.Outcom
 		call.Owner.(*putCall).ended(request, from, to, outcome, s.serial)
 		from = to
 	}
-	s.deny(request, outcome)
-	s.recycle(request)
-	s.watch(request.Moved)
-	s.queue.Release(request)
-	s.wakeLine()
-	if request = s.next(); request != nil {
-		s.pump()
-	}
-	return request
-}
-
-// recycle gives the memory of chunks back all of whose items have ended.
-func (s *stream) recycle(request *recordbatch.Request) {
-	for i, it := range request.Items {
-		if request.Ends[i] == recordbatch.EndAgain || it.Chunk == nil {
-			continue
-		}
-		if it.Chunk.Left--; it.Chunk.Left == 0 {
-			s.chunks.Put(it.Chunk)
-		}
-	}
 }
 
 // chunk is memory for items, empty.
 func (s *stream) chunk() *recordbatch.Chunk {
 	c := s.chunks.Get().(*recordbatch.Chunk)
-	c.Items, c.Left = c.Items[:0], 0
+	c.Items = c.Items[:0]
 	return c
 }
 
@@ -306,7 +290,8 @@ func (s *stream) deny(request *recordbatch.Request, outcome recordbatch.Outcome)
 	if outcome.Kind != recordbatch.Denied {
 		return
 	}
-	for _, it := range request.Items {
+	for i := range request.Items {
+		it := &request.Items[i]
 		if call := it.Call.Owner.(*putCall); !it.Call.Withdrawn() {
 			call.deny(outcome)
 			s.withdraw(call)

@@ -5,7 +5,6 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/recordbatch"
-	"sluice/internal/wire"
 )
 
 // maxFailed is how many failed records an output lists; more are counted.
@@ -44,6 +43,7 @@ type putCall struct {
 	rules   recordbatch.Call
 	letters bool // failed records go elsewhere, and are settled when they are there
 	news    chan struct{}
+	turn    chan struct{} // to queue more
 
 	mu       sync.Mutex
 	progress *recordbatch.Progress
@@ -61,7 +61,7 @@ func newPutCall(rules recordbatch.Call, progress *recordbatch.Progress, output P
 	if output.Shards == nil {
 		output.Shards = map[string]int64{}
 	}
-	c := &putCall{rules: rules, progress: progress, output: output, news: make(chan struct{}, 1)}
+	c := &putCall{rules: rules, progress: progress, output: output, news: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	c.rules.Owner = c
 	return c
 }
@@ -76,15 +76,14 @@ func (c *putCall) ended(r *recordbatch.Request, from, to int, outcome recordbatc
 		c.output.PutRecordsCalls++
 	}
 	for i := from; i < to; i++ {
-		it, v := r.Items[i], &r.Verdicts[i]
-		switch r.Ends[i] {
+		switch r.EndOf(i) {
 		case recordbatch.EndStored:
 			c.stored(r, i)
 		case recordbatch.EndFailed:
-			c.failed(it, v, outcome)
+			c.failed(&r.Items[i], r.VerdictOf(i), outcome)
 		case recordbatch.EndOwed:
-			if it.Unsure {
-				c.unsureTo = max(c.unsureTo, lastIndex(it)+1)
+			if it := &r.Items[i]; it.Unconfirmed {
+				c.unsureTo = max(c.unsureTo, it.Index+1)
 			}
 		}
 	}
@@ -97,17 +96,17 @@ func (c *putCall) tell() {
 
 // addShard counts stored records by shard: by its position while the map stays,
 // since looking up names for every record would cost more than all the rest.
-func (c *putCall) addShard(r *recordbatch.Request, i int, n int64) {
+func (c *putCall) addShard(r *recordbatch.Request, i int) {
 	position, shards := r.ShardOf(i)
-	if id := r.Verdicts[i].Shard; shards == nil || shards[position].ID != id {
-		c.output.Shards[id] += n
+	if told := r.VerdictOf(i).Told; told != nil {
+		c.output.Shards[told.Shard]++
 		return
 	}
 	if len(c.shards) == 0 || &c.shards[0] != &shards[0] {
 		c.sumShards()
 		c.shards, c.counts = shards, make([]int64, len(shards))
 	}
-	c.counts[position] += n
+	c.counts[position]++
 }
 
 // sumShards brings the output's counts by shard up to date.
@@ -121,37 +120,21 @@ func (c *putCall) sumShards() {
 }
 
 func (c *putCall) stored(r *recordbatch.Request, i int) {
-	it := r.Items[i]
-	n := int64(max(1, len(it.Parts())))
-	c.output.StoredRecordCount += n
-	c.addShard(r, i, n)
-	if it.Unsure {
-		c.output.PossiblyDuplicated += n
+	it := &r.Items[i]
+	c.output.StoredRecordCount++
+	c.addShard(r, i)
+	if it.Unconfirmed {
+		c.output.PossiblyDuplicated++
 	}
-	if len(it.Parts()) == 0 {
-		c.progress.Settle(it.Index)
-		return
-	}
-	for i := range it.Parts() {
-		c.progress.Settle(it.Parts()[i].Index)
-	}
+	c.progress.Settle(it.Index)
 }
 
 func (c *putCall) failed(it *recordbatch.Item, v *recordbatch.Verdict, outcome recordbatch.Outcome) {
-	if it.Unsure {
-		c.output.PossiblyDuplicated += int64(max(1, len(it.Parts())))
+	if it.Unconfirmed {
+		c.output.PossiblyDuplicated++
 	}
-	f := FailedRecord{ErrorCode: v.Code, ErrorMessage: brief(v.Message), Attempts: int(it.Attempts),
-		call: outcome.Kind != recordbatch.Answered && outcome.Kind != recordbatch.Unfit}
-	if len(it.Parts()) == 0 {
-		f.Index = it.Index
-		c.set(f, &it.Record)
-		return
-	}
-	for i := range it.Parts() {
-		f.Index = it.Parts()[i].Index
-		c.set(f, &it.Parts()[i].Record)
-	}
+	c.set(FailedRecord{Index: it.Index, ErrorCode: v.Told.Code, ErrorMessage: brief(v.Told.Message), Attempts: int(it.Attempts),
+		call: outcome.Kind != recordbatch.Answered && outcome.Kind != recordbatch.Unfit}, it.Record)
 }
 
 // setAside counts a record as failed that was never sent.
@@ -217,19 +200,4 @@ func (c *putCall) refusal() *recordbatch.Outcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.denied
-}
-
-func lastIndex(it *recordbatch.Item) int64 {
-	if n := len(it.Parts()); n > 0 {
-		return it.Parts()[n-1].Index
-	}
-	return it.Index
-}
-
-func deniedError(n streamName, outcome recordbatch.Outcome, checkpoint any) error {
-	return activities.Fail(deniedType(outcome.Code), activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Code: outcome.Code, Operation: wire.KinesisPutRecords, Target: n.String()},
-		Message:      outcome.Message,
-		Checkpoint:   checkpoint,
-	})
 }

@@ -22,7 +22,8 @@ import (
 
 // ObjectReader opens an object at an offset and gives a reader that survives
 // broken connections. An object whose ETag is not the one asked for is a
-// Conflict; "" pins the ETag that is found, which Object.ETag then has.
+// Conflict; "" pins the ETag that is found, which Object.ETag then has. One may be
+// given with its quotes or without.
 type ObjectReader interface {
 	OpenObject(ctx context.Context, o Object, offset int64) (io.ReadCloser, Object, error)
 }
@@ -32,6 +33,7 @@ const readTries = 5
 
 // OpenObject implements ObjectReader.
 func (s *Activities) OpenObject(ctx context.Context, o Object, offset int64) (io.ReadCloser, Object, error) {
+	o.ETag = etag(&o.ETag) // as services and tools write it, with its quotes
 	r := &objectBody{ctx: ctx, s: s, object: o, offset: offset, length: -1}
 	for {
 		err := r.open()

@@ -2,15 +2,17 @@ package objectrecords
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"encoding/binary"
+	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/jmespath/go-jmespath"
+
+	"sluice/internal/document"
 )
 
 // A Key makes the partition key of a record.
@@ -61,6 +63,9 @@ func refuse(err *error) {
 func newConstant(text string) (Key, error) {
 	var quoted string
 	if json.Unmarshal([]byte(text), &quoted) == nil {
+		if !document.IsText([]byte(text)) {
+			return Key{}, fmt.Errorf("the constant has half a character")
+		}
 		text = quoted
 	}
 	if text == "" {
@@ -69,37 +74,37 @@ func newConstant(text string) (Key, error) {
 	return Key{constant: text}, nil
 }
 
-// Constant says that all records have one key.
-func (k Key) Constant() bool { return k.constant != "" }
-
-// Append appends the key of a record; bad says why it has none.
-func (k Key) Append(dst, record []byte) (key []byte, bad string) {
+// Of is the key of a record; bad says why it has none.
+func (k Key) Of(record []byte) (key, bad string) {
 	switch {
 	case k.constant != "":
-		return append(dst, k.constant...), ""
+		return k.constant, ""
 	case k.path == nil:
 		var sum [8]byte
 		binary.BigEndian.PutUint64(sum[:], xxhash.Sum64(record))
-		return hex.AppendEncode(dst, sum[:]), ""
+		return hex.EncodeToString(sum[:]), ""
 	}
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(record))
 	decoder.UseNumber()
 	if decoder.Decode(&value) != nil || decoder.InputOffset() < int64(len(bytes.TrimRight(record, " \t\r\n"))) {
-		return dst, "the partition key is taken from JSON, which the record is not"
+		return "", "the partition key is taken from JSON, which the record is not"
 	}
 	found, err := search(k.path, value)
 	if err != nil {
-		return dst, fmt.Sprintf("the partition key %s: %v", k.source, err)
+		return "", fmt.Sprintf("the partition key %s: %v", k.source, err)
 	}
 	switch v := found.(type) {
 	case string:
-		return append(dst, v...), ""
+		if strings.ContainsRune(v, utf8.RuneError) && !document.IsText(record) {
+			return "", fmt.Sprintf("the partition key %s is not text: it has half a character", k.source)
+		}
+		return v, ""
 	case json.Number:
-		return append(dst, v...), ""
+		return v.String(), ""
 	case float64, bool:
 		text, _ := json.Marshal(v) // a number or boolean has a JSON form
-		return append(dst, text...), ""
+		return string(text), ""
 	}
-	return dst, fmt.Sprintf("the partition key %s finds no text and no number in the record", k.source)
+	return "", fmt.Sprintf("the partition key %s finds no text and no number in the record", k.source)
 }

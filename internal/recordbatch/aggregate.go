@@ -3,7 +3,8 @@ package recordbatch
 import (
 	"crypto/md5"
 	"encoding/binary"
-	"slices"
+	"hash/maphash"
+	"math/bits"
 )
 
 // The record format of the Kinesis Producer Library: four bytes of magic, a
@@ -20,164 +21,155 @@ const (
 	fieldKeyIndex     = 1 << 3   // uint64 partition_key_index = 1
 	fieldHashKeyIndex = 2 << 3   // uint64 explicit_hash_key_index = 2
 	fieldData         = 3<<3 | 2 // bytes data = 3
+
+	// aggregateFrame is what the tags, lengths and indexes of a record take at
+	// most, and aggregateEnds the magic and the MD5.
+	aggregateFrame = 32
+	aggregateEnds  = len(aggregateMagic) + md5.Size
+
+	// aggregateRequestBytes is how large a request of aggregates is made: it holds
+	// some thousand records, and a larger one only keeps more of them waiting for
+	// the one answer.
+	aggregateRequestBytes = 1 << 20
 )
 
-// A Part is a user record inside an aggregated one.
-type Part struct {
-	Record
-	Index int64
-}
+func (q *Queue) aggregateBytes() int { return min(q.set.RequestBytes, aggregateRequestBytes) }
 
-// aggregate is what an item has that was made by Aggregate.
-type aggregate struct {
-	parts []Part
-	line  string // of a keyed call: the line of its shard
-}
-
-// Parts are the user records inside an aggregated item; none in a plain one.
-func (it *Item) Parts() []Part {
-	if it.joined == nil {
-		return nil
-	}
-	return it.joined.parts
-}
-
-// Aggregate joins the records of each shard into aggregated ones of at most
-// AggregateBytes (a larger record goes alone) and keeps their order. What it
-// makes belongs to this map: the queue takes an aggregate apart that a
-// resharding has spread over several shards.
-func Aggregate(items []Item, shards ShardMap) []Item {
-	groups := make([][]Part, len(shards))
-	sizes := make([]int, len(shards))
-	var joined []Item
-	for i := range items {
-		it := &items[i]
-		s := shards.Find(HashOf(&it.Record))
-		// Tags, lengths and indexes take at most 32 bytes a record.
-		size := it.Size() + len(it.HashKey) + 32
-		if len(groups[s]) > 0 && sizes[s]+size > AggregateBytes {
-			joined = append(joined, join(groups[s], it.Call, s, shards))
-			groups[s], sizes[s] = nil, 0
+// fillAggregates takes from a row of records that are aggregated. Where order is
+// strict, it takes one aggregate: the next one's keys may be the same.
+func (q *Queue) fillAggregates(r *Request, at int) bool {
+	row, b := &q.rows[at], &q.shards[at/kinds].bucket
+	for row.count > 0 {
+		n, size := q.nextAggregate(row, b)
+		if r.Records() >= q.maxRecords() || r.Bytes > 0 && r.Bytes+size > q.aggregateBytes() {
+			return false
 		}
-		groups[s] = append(groups[s], Part{it.Record, it.Index})
-		sizes[s] += size
-	}
-	for s, parts := range groups {
-		if len(parts) > 0 {
-			joined = append(joined, join(parts, items[0].Call, s, shards))
+		if !b.take(q.set.Shard, size) {
+			return true
+		}
+		r.Items = row.take(r.Items, n, &q.segments)
+		r.group(n)
+		r.Bytes += size
+		if at%kinds == keyedAggregates {
+			break
 		}
 	}
-	// Calls tell their records apart by number: the first of each stays in order.
-	slices.SortStableFunc(joined, func(a, b Item) int { return int(a.Index - b.Index) })
-	return joined
+	return r.Records() < q.maxRecords() && r.Bytes < q.aggregateBytes()
 }
 
-// join makes one item of the parts. A single part stays as it is.
-func join(parts []Part, call *Call, s int, shards ShardMap) Item {
-	first := parts[0]
-	it := Item{Record: first.Record, Call: call, Index: first.Index, joined: &aggregate{}}
-	if len(parts) > 1 {
-		it.joined.parts = parts
-		it.Data = appendAggregate(nil, parts)
+// nextAggregate says how many of a row's first records go together, and how large
+// they are then. As long as it is not sure which records lie on one shard, only
+// those of one key do.
+func (q *Queue) nextAggregate(row *row, b *bucket) (n, size int) {
+	first := row.front()
+	sure := q.named && !q.stale
+	most := min(AggregateBytes, q.set.RecordBytes-len(first.Key), q.set.RequestBytes)
+	if q.set.Shard.Bytes > 0 {
+		most = min(most, int(b.bytes))
 	}
-	if call.Keyed {
-		// Two aggregates may hold the same keys, so that those of a shard follow
-		// one another. The line's name can't be a key's: no key is that long.
-		it.joined.line = shardLine(shards[s].From)
-	}
-	return it
-}
-
-func shardLine(from Hash) string {
-	name := make([]byte, 2*MaxKeyCharacters*4)
-	binary.BigEndian.PutUint64(name, from.Hi)
-	binary.BigEndian.PutUint64(name[8:], from.Lo)
-	return string(name)
-}
-
-// appendAggregate encodes the parts.
-func appendAggregate(dst []byte, parts []Part) []byte {
-	start := len(dst)
-	dst = append(dst, aggregateMagic...)
-	keys, hashKeys := map[string]uint64{}, map[string]uint64{}
-	for i := range parts {
-		dst = appendTable(dst, fieldKeyTable, keys, parts[i].Key)
-	}
-	for i := range parts {
-		if parts[i].HashKey != "" {
-			dst = appendTable(dst, fieldHashKeyTable, hashKeys, parts[i].HashKey)
+	size = aggregateEnds
+	row.each(func(it *Item) bool {
+		more := int(it.size) + len(it.HashKey) + aggregateFrame
+		if n > 0 && (size+more > most || it.alone || !sure && !sameShard(first, it)) {
+			return false
 		}
+		n++
+		size += more
+		return !it.alone
+	})
+	if n == 1 {
+		size = int(first.size)
 	}
-	var head []byte
-	for i := range parts {
-		p := &parts[i]
-		head = binary.AppendUvarint(append(head[:0], fieldKeyIndex), keys[p.Key])
-		if p.HashKey != "" {
-			head = binary.AppendUvarint(append(head, fieldHashKeyIndex), hashKeys[p.HashKey])
-		}
-		head = binary.AppendUvarint(append(head, fieldData), uint64(len(p.Data)))
-		dst = binary.AppendUvarint(append(dst, fieldRecord), uint64(len(head)+len(p.Data)))
-		dst = append(append(dst, head...), p.Data...)
-	}
-	sum := md5.Sum(dst[start+len(aggregateMagic):])
-	return append(dst, sum[:]...)
+	return n, size
 }
 
-// appendTable adds a name to a table unless it is there.
-func appendTable(dst []byte, field byte, table map[string]uint64, name string) []byte {
-	if _, there := table[name]; there {
-		return dst
-	}
-	table[name] = uint64(len(table))
-	dst = binary.AppendUvarint(append(dst, field), uint64(len(name)))
-	return append(dst, name...)
-}
+// sameShard says that two records lie on one shard, whichever it is.
+func sameShard(a, b *Item) bool { return a.Key == b.Key && a.HashKey == b.HashKey }
 
-// oneShard says whether all of an aggregate still belongs to one shard.
-func (q *Queue) oneShard(it *Item) bool {
-	s := &q.smap[q.smap.Find(HashOf(&it.Record))]
-	for i := range it.Parts() {
-		if !s.Takes(HashOf(&it.joined.parts[i].Record)) {
+// oneShard says the same of several.
+func oneShard(items []Item) bool {
+	for i := 1; i < len(items); i++ {
+		if !sameShard(&items[0], &items[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// split sends the parts of an aggregate singly, in its place.
-func (q *Queue) split(it *Item) {
-	pieces := make([]Item, len(it.Parts()))
-	for i, p := range it.Parts() {
-		pieces[i] = Item{Record: p.Record, Call: it.Call, Index: p.Index, Attempts: it.Attempts,
-			Unsure: it.Unsure, at: it.at, seq: it.seq, prompt: true, joined: &aggregate{line: it.joined.line}}
-		pieces[i].size = pieces[i].Size()
+// appendAggregate encodes records as one.
+func appendAggregate(dst []byte, items []Item, t *keyTable) []byte {
+	start := len(dst)
+	dst = append(dst, aggregateMagic...)
+	t.reset(len(items))
+	for i := range items {
+		dst = t.append(dst, fieldKeyTable, i, items[i].Key)
 	}
-	it.Call.open += len(pieces) - 1
-	q.waitingBytes -= it.size
-	for i := range pieces {
-		q.waitingBytes += pieces[i].size
-	}
-	line := it.line
-	if line == nil {
-		for i := range pieces {
-			q.place(&pieces[i])
-		}
-		return
-	}
-	// The pieces take the aggregate's place at the head of its line.
-	behind := it.next
-	for i := range pieces {
-		pieces[i].line = line
-		if i+1 < len(pieces) {
-			pieces[i].next = &pieces[i+1]
-		} else {
-			pieces[i].next = behind
+	hashKeys := map[string]uint64{}
+	for i := range items {
+		if name := items[i].HashKey; name != "" {
+			if _, there := hashKeys[name]; !there {
+				hashKeys[name] = uint64(len(hashKeys))
+				dst = appendField(dst, fieldHashKeyTable, name)
+			}
 		}
 	}
-	line.head = &pieces[0]
-	if behind == nil {
-		line.tail = &pieces[len(pieces)-1]
+	for i := range items {
+		it := &items[i]
+		size := 1 + varintSize(uint64(t.index[i])) + 1 + varintSize(uint64(len(it.Data))) + len(it.Data)
+		if it.HashKey != "" {
+			size += 1 + varintSize(hashKeys[it.HashKey])
+		}
+		dst = binary.AppendUvarint(append(dst, fieldRecord), uint64(size))
+		dst = binary.AppendUvarint(append(dst, fieldKeyIndex), uint64(t.index[i]))
+		if it.HashKey != "" {
+			dst = binary.AppendUvarint(append(dst, fieldHashKeyIndex), hashKeys[it.HashKey])
+		}
+		dst = binary.AppendUvarint(append(dst, fieldData), uint64(len(it.Data)))
+		dst = append(dst, it.Data...)
 	}
-	q.chained += len(pieces) - 1
-	q.place(&pieces[0])
+	sum := md5.Sum(dst[start+len(aggregateMagic):])
+	return append(dst, sum[:]...)
+}
+
+func appendField(dst []byte, field byte, text string) []byte {
+	dst = binary.AppendUvarint(append(dst, field), uint64(len(text)))
+	return append(dst, text...)
+}
+
+func varintSize(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
+
+// keyTable finds the keys that an aggregate has already. Its memory is used again.
+type keyTable struct {
+	seed  maphash.Seed
+	slots []int32  // by hash: position in index of a record with the key, from 1
+	keys  []string // by index
+	index []int32  // of each record's key
+}
+
+func (t *keyTable) reset(records int) {
+	if need := 1 << bits.Len(uint(2*records)); len(t.slots) < need {
+		t.slots, t.seed = make([]int32, need), maphash.MakeSeed()
+	}
+	clear(t.slots)
+	clear(t.keys)
+	t.keys, t.index = t.keys[:0], t.index[:0]
+}
+
+// append notes record i's key, and appends it to the aggregate unless it is there.
+func (t *keyTable) append(dst []byte, field byte, i int, key string) []byte {
+	mask := uint64(len(t.slots) - 1)
+	for at := maphash.String(t.seed, key) & mask; ; at = (at + 1) & mask {
+		n := t.slots[at]
+		if n == 0 {
+			t.keys = append(t.keys, key)
+			n = int32(len(t.keys))
+			t.slots[at] = n
+			t.index = append(t.index, n-1)
+			return appendField(dst, field, key)
+		}
+		if t.keys[n-1] == key {
+			t.index = append(t.index, n-1)
+			return dst
+		}
+	}
 }

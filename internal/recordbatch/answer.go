@@ -1,8 +1,6 @@
 package recordbatch
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -13,7 +11,10 @@ const (
 	CodeMismatch    = "RecordCountMismatch"
 )
 
-var errAnswer = errors.New("the answer is not the JSON of a PutRecords answer")
+// CodeInternal is the service's code for a record that it failed to store.
+const CodeInternal = "InternalFailure"
+
+var errAnswer = errors.New("the answer is not that of a PutRecords call")
 
 // ReadAnswer judges every record of the request by its own entry in the
 // service's answer, and never by the count of failures: an entry with an error
@@ -22,139 +23,175 @@ var errAnswer = errors.New("the answer is not the JSON of a PutRecords answer")
 // whose, so that none is confirmed. What does not add up is told as a warning.
 // An answer that can't be read is an error; then nothing is confirmed either.
 func (r *Request) ReadAnswer(body []byte) (warning string, err error) {
+	r.Verdicts, r.AllStored = r.Verdicts[:0], false
+	a := answer{r: r, failures: -1}
+	if len(body) > 0 && isCBOR(body[0]) {
+		err = a.readCBOR(body)
+	} else {
+		err = a.readJSON(body)
+	}
+	if err != nil {
+		return "", err
+	}
+	return a.judge(), nil
+}
+
+// answer is what was read of one so far.
+type answer struct {
+	r        *Request
+	failures int // as the service counts them, or -1
+	seen     int // entries
+	unusual  bool
+
+	at int // of the entry's first item
+	// What was read of the entry in question.
+	number, shard []byte
+	told          Told
+
+	usual pattern
+}
+
+// expected is the item of the entry that comes next, or nil.
+func (a *answer) expected() *Item {
+	if a.at >= len(a.r.Items) {
+		return nil
+	}
+	return &a.r.Items[a.at]
+}
+
+// add ends an entry. Verdicts are written once there is one that is not the usual.
+func (a *answer) add(v Verdict) {
+	if !a.unusual && v != *storedVerdict {
+		a.unusual = true
+		for range a.seen {
+			a.r.Verdicts = append(a.r.Verdicts, *storedVerdict)
+		}
+	}
+	if a.unusual {
+		a.r.Verdicts = append(a.r.Verdicts, v)
+	}
+	a.advance()
+}
+
+// advance goes on to the next entry.
+func (a *answer) advance() {
+	if a.r.groups == nil {
+		a.at++
+	} else if a.seen < len(a.r.groups) {
+		a.at += int(a.r.groups[a.seen])
+	}
+	a.seen++
+}
+
+// entry judges an entry by its fields; raw is how it is written.
+func (a *answer) entry(raw []byte) {
+	switch {
+	case a.told.Code != "":
+		a.add(Verdict{Kind: Refused, Told: &Told{Code: a.told.Code, Message: a.told.Message}})
+	case len(a.number) == 0:
+		a.add(Verdict{Kind: Unconfirmed, Told: &Told{Code: CodeUnconfirmed,
+			Message: "the answer has neither a sequence number nor an error code for the record"}})
+	case a.isExpected(a.told.Shard):
+		a.usual = patternOf(raw, a.number, a.shard)
+		a.add(Verdict{Kind: Stored})
+	default:
+		a.add(Verdict{Kind: Stored, Told: &Told{Shard: a.told.Shard}})
+	}
+	a.number, a.shard, a.told = nil, nil, Told{}
+}
+
+// isExpected says that the entry's record lies in the shard where the map has it.
+func (a *answer) isExpected(shard string) bool {
+	it := a.expected()
+	return it != nil && a.r.smap != nil && shard != "" && a.r.smap[it.shard].ID == shard
+}
+
+// judge looks at the whole.
+func (a *answer) judge() (warning string) {
+	r := a.r
+	if records := r.Records(); a.seen != records {
+		warning = fmt.Sprintf("the answer has %d entries for %d records", a.seen, records)
+		r.Verdicts = r.Verdicts[:0]
+		for range records {
+			r.Verdicts = append(r.Verdicts, Verdict{Kind: Unconfirmed, Told: &Told{Code: CodeMismatch, Message: warning}})
+		}
+		return warning
+	}
+	r.AllStored = !a.unusual
+	refused, unconfirmed := 0, 0
+	for i := range r.Verdicts {
+		switch r.Verdicts[i].Kind {
+		case Refused:
+			refused++
+		case Unconfirmed:
+			unconfirmed++
+		}
+	}
+	if a.failures >= 0 && a.failures != refused || unconfirmed > 0 {
+		return fmt.Sprintf("the answer counts %d failed records; %d have an error code, %d neither a code nor a sequence number",
+			a.failures, refused, unconfirmed)
+	}
+	return ""
+}
+
+func (a *answer) readJSON(body []byte) error {
 	s := scanner{data: body}
-	r.Verdicts = r.Verdicts[:0]
-	failures, seen := -1, 0
-	err = s.object(func(name []byte) error {
+	err := s.object(func(name []byte) error {
 		switch string(name) {
 		case "FailedRecordCount":
-			failures = s.count()
+			a.failures = s.count()
 			return s.skip()
 		case "Records":
-			return s.array(func() error {
-				seen++
-				return r.readEntry(&s, seen-1)
-			})
+			return s.array(func() error { return a.entryJSON(&s) })
 		}
 		return s.skip()
 	})
 	if err == nil {
 		err = s.end()
 	}
-	if err != nil {
-		return "", err
-	}
-	if seen != len(r.Items) {
-		r.Verdicts = r.Verdicts[:0]
-		warning = fmt.Sprintf("the answer has %d entries for %d records", seen, len(r.Items))
-		for range r.Items {
-			r.Verdicts = append(r.Verdicts, Verdict{Kind: Unconfirmed, Code: CodeMismatch, Message: warning})
-		}
-		return warning, nil
-	}
-	refused, unsure := 0, 0
-	for i := range r.Verdicts {
-		switch r.Verdicts[i].Kind {
-		case Refused:
-			refused++
-		case Unconfirmed:
-			unsure++
-		}
-	}
-	if failures >= 0 && failures != refused || unsure > 0 {
-		warning = fmt.Sprintf("the answer counts %d failed records; %d have an error code, %d neither a code nor a sequence number",
-			failures, refused, unsure)
-	}
-	return warning, nil
+	return err
 }
 
-// storedHead begins an entry of a stored record, as the service writes it; the
-// map's tails end it.
-const storedHead = `{"SequenceNumber":"`
-
-// tails are, by shard, how the entry of a record stored there ends.
-func tails(m ShardMap) []string {
-	ends := make([]string, len(m))
-	for i := range m {
-		if m[i].ID != "" {
-			ends[i] = `","ShardId":"` + m[i].ID + `"}`
-		}
-	}
-	return ends
-}
-
-// quickEntry reads the usual entry: a record that is stored in the shard where
-// it was expected. Anything else it leaves to readEntry.
-func (r *Request) quickEntry(s *scanner, i int) bool {
-	if i >= len(r.Items) || r.smap == nil || s.next() != '{' {
-		return false
-	}
-	rest := s.data[s.at:]
-	if len(rest) < len(storedHead) || string(rest[:len(storedHead)]) != storedHead {
-		return false
-	}
-	number := bytes.IndexByte(rest[len(storedHead):], '"')
-	if number <= 0 {
-		return false
-	}
-	shard := r.Items[i].shard
-	end, tail := len(storedHead)+number, r.tails[shard]
-	if tail == "" || len(rest) < end+len(tail) || string(rest[end:end+len(tail)]) != tail {
-		return false
-	}
-	s.at += end + len(tail)
-	r.Verdicts = append(r.Verdicts, Verdict{Kind: Stored, Shard: r.smap[shard].ID})
-	return true
-}
-
-// readEntry reads one entry of the answer.
-func (r *Request) readEntry(s *scanner, i int) error {
-	if r.quickEntry(s, i) {
+// entryJSON reads one entry.
+func (a *answer) entryJSON(s *scanner) error {
+	s.next()
+	if n := a.alike(s.data[s.at:]); n > 0 {
+		s.at += n
 		return nil
 	}
-	v := Verdict{Kind: Unconfirmed}
-	numbered := false
+	start := s.at
 	err := s.object(func(name []byte) error {
 		switch string(name) {
-		case "SequenceNumber":
+		case "SequenceNumber", "ShardId", "ErrorCode", "ErrorMessage":
 			text, err := s.text()
-			numbered = len(text) > 0
-			return err
-		case "ShardId":
-			text, err := s.text()
-			v.Shard = r.shardName(i, text)
-			return err
-		case "ErrorCode":
-			text, err := s.text()
-			v.Code = codeName(text)
-			return err
-		case "ErrorMessage":
-			text, err := s.text()
-			v.Message = string(text)
+			a.field(name, text)
 			return err
 		}
 		return s.skip()
 	})
-	switch {
-	case v.Code != "":
-		v.Kind = Refused
-	case numbered:
-		v.Kind = Stored
-	default:
-		v.Code, v.Message = CodeUnconfirmed, "the answer has neither a sequence number nor an error code for the record"
+	if err == nil {
+		a.entry(s.data[start:s.at])
 	}
-	r.Verdicts = append(r.Verdicts, v)
 	return err
 }
 
-// shardName is the text as a string; the expected name costs no allocation.
-func (r *Request) shardName(i int, text []byte) string {
-	if i < len(r.Items) && r.smap != nil {
-		if id := r.smap[r.Items[i].shard].ID; id == string(text) {
-			return id
+// field notes a field of an entry.
+func (a *answer) field(name, text []byte) {
+	switch string(name) {
+	case "SequenceNumber":
+		a.number = text
+	case "ShardId":
+		a.shard = text
+		if it := a.expected(); it != nil && a.r.smap != nil && a.r.smap[it.shard].ID == string(text) {
+			a.told.Shard = a.r.smap[it.shard].ID // the expected name costs no allocation
+			return
 		}
+		a.told.Shard = string(text)
+	case "ErrorCode":
+		a.told.Code = codeName(text)
+	case "ErrorMessage":
+		a.told.Message = string(text)
 	}
-	return string(text)
 }
 
 func codeName(text []byte) string {
@@ -165,186 +202,4 @@ func codeName(text []byte) string {
 		return CodeInternal
 	}
 	return string(text)
-}
-
-// CodeInternal is the service's code for a record that it failed to store.
-const CodeInternal = "InternalFailure"
-
-// scanner walks over JSON without building it. It passes over what it need not
-// know, and so accepts some text that is not quite JSON.
-type scanner struct {
-	data []byte
-	at   int
-}
-
-// next is the next byte that is no white space, or 0 at the end.
-func (s *scanner) next() byte {
-	for s.at < len(s.data) {
-		switch c := s.data[s.at]; c {
-		case ' ', '\t', '\n', '\r':
-			s.at++
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
-func (s *scanner) expect(c byte) error {
-	if s.next() != c {
-		return errAnswer
-	}
-	s.at++
-	return nil
-}
-
-// object calls field for each name, which must pass over the value.
-func (s *scanner) object(field func(name []byte) error) error {
-	return s.list('{', '}', func() error {
-		name, err := s.text()
-		if err != nil {
-			return err
-		}
-		if err := s.expect(':'); err != nil {
-			return err
-		}
-		return field(name)
-	})
-}
-
-func (s *scanner) array(element func() error) error { return s.list('[', ']', element) }
-
-func (s *scanner) list(open, shut byte, element func() error) error {
-	if err := s.expect(open); err != nil {
-		return err
-	}
-	if s.next() == shut {
-		s.at++
-		return nil
-	}
-	for {
-		if err := element(); err != nil {
-			return err
-		}
-		switch s.next() {
-		case ',':
-			s.at++
-		case shut:
-			s.at++
-			return nil
-		default:
-			return errAnswer
-		}
-	}
-}
-
-// text reads a string, or null as an empty one.
-func (s *scanner) text() ([]byte, error) {
-	if s.next() == 'n' {
-		return nil, s.skip()
-	}
-	start := s.at
-	if err := s.passString(); err != nil {
-		return nil, err
-	}
-	raw := s.data[start+1 : s.at-1]
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw, nil
-	}
-	var text string
-	if json.Unmarshal(s.data[start:s.at], &text) != nil {
-		return nil, errAnswer
-	}
-	return []byte(text), nil
-}
-
-// passString moves behind a string.
-func (s *scanner) passString() error {
-	if err := s.expect('"'); err != nil {
-		return err
-	}
-	for {
-		i := bytes.IndexByte(s.data[s.at:], '"')
-		if i < 0 {
-			return errAnswer
-		}
-		slashes := 0
-		for end := s.at + i; end-1-slashes >= s.at && s.data[end-1-slashes] == '\\'; slashes++ {
-		}
-		s.at += i + 1
-		if slashes%2 == 0 {
-			return nil
-		}
-	}
-}
-
-// count reads a number without moving on; -1 is none.
-func (s *scanner) count() int {
-	if s.next() == 0 {
-		return -1
-	}
-	n := -1
-	for i := s.at; i < len(s.data) && n < 1<<30; i++ {
-		d := s.data[i] - '0'
-		if d > 9 {
-			break
-		}
-		n = max(n, 0)*10 + int(d)
-	}
-	return n
-}
-
-// skip moves behind a value of any kind.
-func (s *scanner) skip() error {
-	switch s.next() {
-	case 0:
-		return errAnswer
-	case '"':
-		return s.passString()
-	case '{', '[':
-		return s.skipNested()
-	}
-	start := s.at
-	for s.at < len(s.data) {
-		switch s.data[s.at] {
-		case ',', '}', ']', ' ', '\t', '\n', '\r':
-			if s.at == start {
-				return errAnswer
-			}
-			return nil
-		}
-		s.at++
-	}
-	return nil
-}
-
-func (s *scanner) skipNested() error {
-	depth := 0
-	for {
-		switch s.next() {
-		case 0:
-			return errAnswer
-		case '"':
-			if err := s.passString(); err != nil {
-				return err
-			}
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		s.at++
-		if depth == 0 {
-			return nil
-		}
-	}
-}
-
-// end sees that nothing follows.
-func (s *scanner) end() error {
-	if s.next() != 0 {
-		return errAnswer
-	}
-	return nil
 }

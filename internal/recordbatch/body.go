@@ -7,9 +7,64 @@ import (
 	"slices"
 )
 
-// AppendBody appends the body of the PutRecords request as the service's JSON
-// protocol has it. Of name and arn, which name the stream, one may be empty.
-func (r *Request) AppendBody(dst []byte, name, arn string) []byte {
+// An Encoder writes the bodies of PutRecords requests. Its memory is used again.
+type Encoder struct {
+	aggregate []byte
+	keys      keyTable
+	touched   int // keeps the loads of touch
+}
+
+// each calls visit for every record of the service's: with its number, what decides
+// over its shard, and its data.
+func (e *Encoder) each(r *Request, visit func(record int, it *Item, data []byte)) {
+	ahead := 0
+	r.each(func(record, from, to int) {
+		if to > ahead {
+			ahead = min(max(to, from+touchedItems), len(r.Items))
+			e.touch(r.Items[from:ahead])
+		}
+		visit(record, &r.Items[from], e.data(r.Items[from:to]))
+	})
+}
+
+// data is what the service's record holds of these items.
+func (e *Encoder) data(items []Item) []byte {
+	if len(items) == 1 {
+		return items[0].Data
+	}
+	e.aggregate = appendAggregate(e.aggregate[:0], items, &e.keys)
+	return e.aggregate
+}
+
+const (
+	// touchedItems are touched before they are encoded.
+	touchedItems = 32
+	// cacheLine is how much memory a load brings along.
+	cacheLine = 64
+)
+
+// touch loads the memory of some items: loads that do not depend on each other
+// overlap, where encoding would wait for each record's in turn.
+func (e *Encoder) touch(items []Item) {
+	touched := 0
+	for i := range items {
+		touched += len(items[i].Key)
+	}
+	for i := range items {
+		data, key := items[i].Data, items[i].Key
+		for at := 0; at < len(data); at += cacheLine {
+			touched += int(data[at])
+		}
+		if len(key) > 0 {
+			touched += int(key[0])
+		}
+	}
+	e.touched = touched
+}
+
+// AppendJSON appends a request's body as the service's JSON protocol has it. Of
+// name and arn, which name the stream, one may be empty.
+func (e *Encoder) AppendJSON(dst []byte, r *Request, name, arn string) []byte {
 	dst = append(slices.Grow(dst, r.bodySize()+len(name)+len(arn)+64), '{')
 	if arn != "" {
 		dst = append(appendString(append(dst, `"StreamARN":`...), arn), ',')
@@ -18,36 +73,28 @@ func (r *Request) AppendBody(dst []byte, name, arn string) []byte {
 		dst = append(appendString(append(dst, `"StreamName":`...), name), ',')
 	}
 	dst = append(dst, `"Records":[`...)
-	for i, it := range r.Items {
-		if i > 0 {
+	e.each(r, func(record int, it *Item, data []byte) {
+		if record > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"Data":"`...)
-		dst = appendBase64(dst, it.Data)
+		dst = appendBase64(append(dst, `{"Data":"`...), data)
 		dst = appendString(append(dst, `","PartitionKey":`...), it.Key)
 		if it.HashKey != "" {
 			dst = appendString(append(dst, `,"ExplicitHashKey":`...), it.HashKey)
 		}
 		dst = append(dst, '}')
-	}
+	})
 	return append(dst, "]}"...)
 }
 
-// bodySize is about how large the records are in the body. It also touches all
-// memory that the body is made of: loads that do not depend on each other overlap,
-// where encoding would wait for each record's in turn.
+// bodySize is about how large the records are in the body.
 func (r *Request) bodySize() int {
 	const frame = len(`{"Data":"","PartitionKey":"","ExplicitHashKey":""},`)
-	const line = 64
-	size := 0
-	for _, it := range r.Items {
-		size += base64.StdEncoding.EncodedLen(len(it.Data)) + len(it.Key) + len(it.HashKey) + frame
-		for at := 0; at < len(it.Data); at += line {
-			r.touched ^= it.Data[at]
-		}
-	}
-	return size
+	return base64.StdEncoding.EncodedLen(r.Bytes) + len(r.Items)*(frame+maxHashKey)
 }
+
+// maxHashKey is how many digits an explicit hash key may have.
+const maxHashKey = 39
 
 // appendString appends a JSON string. The usual text has nothing to escape.
 func appendString(dst []byte, s string) []byte {

@@ -20,7 +20,7 @@ func TestBodyIsTheServicesJSON(t *testing.T) {
 				record.HashKey = rapid.StringMatching(`[0-9]{1,20}`).Draw(t, "hash key")
 			}
 			want = append(want, record)
-			r.Items = append(r.Items, &Item{Record: record})
+			r.Items = append(r.Items, Item{Record: &record})
 		}
 		name, arn := rapid.String().Draw(t, "name"), rapid.SampledFrom([]string{"", "arn:aws:x"}).Draw(t, "arn")
 		var got struct {
@@ -30,7 +30,7 @@ func TestBodyIsTheServicesJSON(t *testing.T) {
 				PartitionKey, ExplicitHashKey string
 			}
 		}
-		require.NoError(t, json.Unmarshal(r.AppendBody(nil, name, arn), &got))
+		require.NoError(t, json.Unmarshal(new(Encoder).AppendJSON(nil, &r, name, arn), &got))
 		require.Equal(t, name, got.StreamName)
 		require.Equal(t, arn, got.StreamARN)
 		require.Len(t, got.Records, len(want))

@@ -1,32 +1,55 @@
 package recordbatch
 
 import (
+	"slices"
 	"time"
 )
+
+// A Kind is what an answer says of one record.
+type Kind uint8
 
 // Kinds of verdict on one record of a request.
 const (
 	// Stored: the answer has its sequence number.
-	Stored = iota
+	Stored Kind = iota
 	// Refused: the answer has an error code of its own.
 	Refused
 	// Unconfirmed: the answer says nothing that could be relied on.
 	Unconfirmed
 )
 
-// A Verdict is what an answer says of one record.
+// A Verdict is what an answer says of one record of the service's.
 type Verdict struct {
-	Kind int
+	Kind Kind
+	// Told is nil for a record that is stored in the shard where it was expected.
+	Told *Told
+
+	misplaced bool
+}
+
+// Told is what else an answer says of a record.
+type Told struct {
 	// Code and Message are the service's, for a refused record.
 	Code, Message string
-	// Shard is where it is stored.
+	// Shard is where a stored record lies.
 	Shard string
 }
 
-// Kinds of outcome of a whole request.
+// Code is the error code of a record that isn't stored.
+func (v *Verdict) Code() string {
+	if v.Told == nil {
+		return ""
+	}
+	return v.Told.Code
+}
+
+// An OutcomeKind is how a whole request ended.
+type OutcomeKind uint8
+
+// Kinds of outcome.
 const (
 	// Answered: Verdicts hold what the answer says of each record.
-	Answered = iota
+	Answered OutcomeKind = iota
 	// Throttled: the service refused the call for now; nothing is stored.
 	Throttled
 	// Failed: the service said that it could not; nothing is stored.
@@ -41,7 +64,7 @@ const (
 
 // An Outcome is how a request ended; Code and Message tell it in words.
 type Outcome struct {
-	Kind          int
+	Kind          OutcomeKind
 	Code, Message string
 }
 
@@ -49,7 +72,7 @@ type Outcome struct {
 type End uint8
 
 const (
-	// EndAgain: it is repeated.
+	// EndAgain: it is repeated, or not judged yet.
 	EndAgain End = iota
 	// EndStored and EndFailed are final.
 	EndStored
@@ -58,62 +81,102 @@ const (
 	EndOwed
 )
 
-// Done takes a request's outcome. Afterwards r.Ends tells what became of each
-// item, and r.Verdicts why; the caller ends with Release.
+// Done takes a request's outcome. Afterwards EndOf tells what became of each item,
+// and VerdictOf why; the caller ends with Release.
 func (q *Queue) Done(r *Request, out Outcome, now time.Time) {
 	t := now.UnixNano()
 	q.inFlight--
-	q.outside -= len(r.Items)
-	q.outsideBytes -= r.Bytes
-	for _, l := range r.lanes {
-		q.lanes[l].out--
+	q.sent -= len(r.Items)
+	q.sentBytes -= r.Bytes
+	if r.partial {
+		q.partial--
 	}
-	if cap(r.Ends) < len(r.Items) {
-		r.Ends = make([]End, 0, q.set.Records)
+	for _, i := range r.rows {
+		q.rows[i].muted = false
 	}
-	r.Ends = r.Ends[:len(r.Items)]
-	if out.Kind != Answered {
-		q.spread(r, out)
+	if out.Kind == Answered {
+		q.connections.answered(time.Duration(t-r.sentAt), t)
+		if r.AllStored {
+			q.doneStored(r)
+			return
+		}
+		q.judgePlaces(r)
 	} else {
-		q.compareShards(r)
+		r.AllStored = false
+		r.spread(out)
 	}
+	r.ends = slices.Grow(r.ends[:0], len(r.Items))[:len(r.Items)]
+	r.indexGroups()
 	q.judgeCall(r, out, t)
 	q.judgeShards(r, out, t)
-	// From the last to the first, so that what returns to the front keeps its order.
-	for i := len(r.Items) - 1; i >= 0; i-- {
-		r.Ends[i] = q.settle(r.Items[i], &r.Verdicts[i], out.Kind, len(r.Items))
-		if r.Ends[i] != EndAgain {
-			r.Items[i].Call.open--
-		}
+	q.judgeItems(r, out)
+}
+
+// doneStored ends a request all of whose records are stored where they were
+// expected, which is the usual one.
+func (q *Queue) doneStored(r *Request) {
+	q.recover()
+	for _, at := range r.rows {
+		q.shards[int(at)/kinds].errors = 0
 	}
+	for from := 0; from < len(r.Items); {
+		call, kind := r.Items[from].Call, r.Items[from].Call.kind()
+		to, bytes := from, 0
+		for ; to < len(r.Items) && r.Items[to].Call == call; to++ {
+			it := &r.Items[to]
+			it.Attempts++
+			bytes += int(it.size)
+			if kind == keyed {
+				q.advance(it, false)
+			}
+		}
+		q.leave(call, to-from, bytes)
+		from = to
+	}
+}
+
+// judgeItems decides over every item, from the last to the first, so that what
+// returns to the front keeps its order.
+func (q *Queue) judgeItems(r *Request, out Outcome) {
+	to := len(r.Items)
+	records := r.Records()
+	for record := records - 1; record >= 0; record-- {
+		from := to - 1
+		if r.groups != nil {
+			from = to - int(r.groups[record])
+		}
+		v := &r.Verdicts[record]
+		if v.misplaced {
+			q.misplaceAll(r, from, to, v.Told.Shard)
+			to = from
+			continue
+		}
+		for i := to - 1; i >= from; i-- {
+			it := &r.Items[i]
+			if r.ends[i] = q.settle(it, v, out.Kind, size{records, to - from}); r.ends[i] != EndAgain {
+				q.leave(it.Call, 1, int(it.size))
+			}
+		}
+		to = from
+	}
+}
+
+func (q *Queue) misplaceAll(r *Request, from, to int, shard string) {
+	for i := from; i < to; i++ {
+		r.ends[i] = EndAgain
+	}
+	q.misplace(r.Items[from:to], shard)
 }
 
 // spread gives every record the outcome of its call.
-func (q *Queue) spread(r *Request, out Outcome) {
-	kind := Refused
+func (r *Request) spread(out Outcome) {
+	v := Verdict{Kind: Refused, Told: &Told{Code: out.Code, Message: out.Message}}
 	if out.Kind == Lost {
-		kind = Unconfirmed
+		v.Kind = Unconfirmed
 	}
 	r.Verdicts = r.Verdicts[:0]
-	for range r.Items {
-		r.Verdicts = append(r.Verdicts, Verdict{Kind: kind, Code: out.Code, Message: out.Message})
-	}
-}
-
-// compareShards notices records that lie elsewhere than the map has them. An
-// aggregate among them may hold records that its new shard's readers pass over,
-// so that it counts as unconfirmed, and is taken apart by the new map.
-func (q *Queue) compareShards(r *Request) {
-	for i := range r.Verdicts {
-		v := &r.Verdicts[i]
-		id := q.smap[r.Items[i].shard].ID
-		if v.Kind != Stored || id == "" || v.Shard == id || v.Shard == "" {
-			continue
-		}
-		r.Moved = true
-		if len(r.Items[i].Parts()) > 0 {
-			v.Kind, v.Code, v.Message = Unconfirmed, CodeMoved, "the stream was resharded meanwhile"
-		}
+	for range r.Records() {
+		r.Verdicts = append(r.Verdicts, v)
 	}
 }
 
@@ -127,14 +190,19 @@ func (q *Queue) judgeCall(r *Request, out Outcome, t int64) {
 			q.backOff(r, t)
 			return
 		}
-		q.errors = 0
-		if q.cut > 0 {
-			if q.cut *= 2; q.cut >= q.set.Records {
-				q.cut = 0
-			}
-		}
+		q.recover()
 	case Unfit:
-		q.cut = max(1, (len(r.Items)+1)/2)
+		q.cut = max(1, (r.Records()+1)/2)
+	}
+}
+
+// recover goes on after an answer that is not only of faults.
+func (q *Queue) recover() {
+	q.errors = 0
+	if q.cut > 0 {
+		if q.cut *= 2; q.cut >= q.set.Records {
+			q.cut = 0
+		}
 	}
 }
 
@@ -142,7 +210,7 @@ func (q *Queue) judgeCall(r *Request, out Outcome, t int64) {
 // service is at fault, not a shard.
 func onlyFaults(verdicts []Verdict) bool {
 	for i := range verdicts {
-		if verdicts[i].Kind == Stored || verdicts[i].Code == CodeThrottled {
+		if verdicts[i].Kind == Stored || verdicts[i].Code() == CodeThrottled {
 			return false
 		}
 	}
@@ -163,40 +231,44 @@ func (q *Queue) backOff(r *Request, t int64) {
 // capacity for.
 const CodeThrottled = "ProvisionedThroughputExceededException"
 
-// CodeMoved is our code for an aggregate that met a resharding.
-const CodeMoved = "StreamResharded"
-
 // judgeShards makes each shard that refused something back off, unless the whole
 // stream does.
 func (q *Queue) judgeShards(r *Request, out Outcome, t int64) {
 	if out.Kind != Answered || onlyFaults(r.Verdicts) {
 		return
 	}
-	for i := range r.Verdicts {
-		if r.Verdicts[i].Kind == Stored {
-			q.shards[r.Items[i].shard].errors = 0
+	r.each(func(record, from, _ int) {
+		if r.Verdicts[record].Kind == Stored {
+			q.shards[r.Items[from].shard].errors = 0
 		}
+	})
+	r.each(func(record, from, _ int) {
+		if v := &r.Verdicts[record]; v.Kind != Stored {
+			q.backOffShard(&q.shards[r.Items[from].shard], r, v, t)
+		}
+	})
+}
+
+func (q *Queue) backOffShard(s *shard, r *Request, v *Verdict, t int64) {
+	if r.sentAt < s.escalated || s.escalated == t {
+		return
 	}
-	for i := range r.Verdicts {
-		if r.Verdicts[i].Kind == Stored {
-			continue
-		}
-		s := &q.shards[r.Items[i].shard]
-		if r.sentAt < s.escalated || s.escalated == t {
-			continue
-		}
-		s.errors++
-		s.escalated = t
-		s.until = t + int64(q.set.Backoff(s.errors))
-		if r.Verdicts[i].Code == CodeThrottled {
-			s.bucket.refill(q.set.Shard, t)
-			s.bucket.yield()
-		}
+	s.errors++
+	s.escalated = t
+	s.until = t + int64(q.set.Backoff(s.errors))
+	if v.Code() == CodeThrottled {
+		s.bucket.refill(q.set.Shard, t)
+		s.bucket.yield()
 	}
 }
 
-// settle decides over one item.
-func (q *Queue) settle(it *Item, v *Verdict, outcome, of int) End {
+// size is how many records a request had, and of how many items the one in
+// question was.
+type size struct{ records, items int }
+
+// settle decides over one item. What the service refuses as unfit is divided until
+// it is known which record it is; only that one has failed.
+func (q *Queue) settle(it *Item, v *Verdict, outcome OutcomeKind, of size) End {
 	if v.Kind == Stored {
 		it.Attempts++
 		q.advance(it, false)
@@ -206,13 +278,14 @@ func (q *Queue) settle(it *Item, v *Verdict, outcome, of int) End {
 		return EndOwed
 	}
 	if v.Kind == Unconfirmed {
-		it.Unsure = true
+		it.Unconfirmed = true
 	}
-	unfit := outcome == Unfit
-	if !unfit || of == 1 {
+	unfit, single := outcome == Unfit, of == size{1, 1}
+	it.alone = it.alone || unfit && of.records == 1
+	if !unfit || single {
 		it.Attempts++
 	}
-	if unfit && of == 1 || !unfit && int(it.Attempts) >= it.Call.MaxAttempts {
+	if unfit && single || !unfit && int(it.Attempts) >= it.Call.MaxAttempts {
 		q.advance(it, true)
 		return EndFailed
 	}
@@ -226,32 +299,26 @@ func (q *Queue) settle(it *Item, v *Verdict, outcome, of int) End {
 // again puts an item back in front of all that waits for its shard.
 func (q *Queue) again(it *Item) {
 	it.prompt = true
-	q.park(q.laneOf(it), it, true)
+	q.rows[int(it.shard)*kinds+it.Call.kind()].pushFront(it, &q.segments)
 	q.waiting++
-	q.waitingBytes += it.size
 }
 
 // advance lets the next record of a key out, once it has come to its end.
 func (q *Queue) advance(it *Item, failed bool) {
-	line := it.line
-	if line == nil {
+	if it.keyQueue == 0 {
 		return
 	}
+	keys := it.Call.keys
 	if failed && it.Call.HoldKeys {
-		q.cutBehind(line)
-		line.held = true
+		keys.cut(it.keyQueue, q.dropBehind)
+		keys.queues[it.keyQueue-1].held = true
 	}
-	next := it.next
-	it.next, it.line = nil, nil
-	line.head = next
-	if next == nil {
-		line.tail = nil
-		if !line.held {
-			delete(it.Call.keys, it.lineName())
-		}
+	next, ok := keys.shift(it.keyQueue)
+	if !ok {
 		return
 	}
-	q.chained--
+	q.behind--
 	next.prompt = true
-	q.place(next)
+	next.keyQueue = it.keyQueue
+	q.place(&next, keyed)
 }

@@ -64,6 +64,16 @@ func (b *bucket) take(p Pace, size int) bool {
 	return true
 }
 
+// takeAll spends what so many records of so many bytes need, if it is there.
+func (b *bucket) takeAll(p Pace, records, bytes int) bool {
+	if p.Records > 0 && b.records < float64(records) || p.Bytes > 0 && b.bytes < float64(bytes) {
+		return false
+	}
+	b.records -= float64(records)
+	b.bytes -= float64(bytes)
+	return true
+}
+
 // yield answers a refusal: nothing is left to spend, and the pace slows.
 func (b *bucket) yield() {
 	b.records, b.bytes = min(b.records, 0), min(b.bytes, 0)

@@ -3,8 +3,9 @@ package recordbatch
 import "hash/maphash"
 
 const (
-	// rememberedKeys is how many keys' shards a queue remembers, at 28 bytes each.
-	rememberedKeys = 1024
+	// rememberedKeys is how many keys' shards a queue remembers, at 28 bytes each,
+	// in pairs that share a hash.
+	rememberedKeys = 4096
 	// longestRemembered is the longest key in bytes that is remembered: a
 	// device's name or number mostly fits.
 	longestRemembered = 23
@@ -33,11 +34,15 @@ func (p *places) find(m ShardMap, r *Record) int32 {
 	if r.HashKey != "" || r.Key == "" || len(r.Key) > longestRemembered {
 		return int32(m.Find(HashOf(r)))
 	}
-	slot := &p.slots[maphash.String(p.seed, r.Key)%rememberedKeys]
-	if string(slot.key[:slot.size]) == r.Key {
-		return slot.shard
+	pair := p.slots[maphash.String(p.seed, r.Key)%(rememberedKeys/2)*2:][:2]
+	for i := range pair {
+		if slot := &pair[i]; string(slot.key[:slot.size]) == r.Key {
+			return slot.shard
+		}
 	}
-	slot.shard = int32(m.Find(HashOf(r)))
-	slot.size = uint8(copy(slot.key[:], r.Key))
-	return slot.shard
+	// The older one of the pair makes room.
+	pair[1] = pair[0]
+	pair[0].shard = int32(m.Find(HashOf(r)))
+	pair[0].size = uint8(copy(pair[0].key[:], r.Key))
+	return pair[0].shard
 }

@@ -12,14 +12,14 @@ import (
 type Progress struct {
 	next   int64
 	window int64
-	marks  []uint64 // ring of bits: record n is bit n mod window
+	marks  []uint64 // ring of bits: record n is bit n mod window, a power of two
 	ahead  int64    // how many marks are set
 }
 
 // NewProgress makes a progress in which all records below next are settled.
-// The window is rounded up to a multiple of 64.
+// The window is rounded up to a power of two.
 func NewProgress(next int64, window int) *Progress {
-	words := max(1, (window+63)/64)
+	words := 1 << bits.Len(uint(max(1, (window+63)/64)-1))
 	return &Progress{next: next, window: int64(words) * 64, marks: make([]uint64, words)}
 }
 
@@ -68,7 +68,7 @@ func (p *Progress) Settle(n int64) {
 }
 
 func (p *Progress) place(n int64) (word int64, bit uint64) {
-	n %= p.window
+	n &= p.window - 1
 	return n >> 6, 1 << (n & 63)
 }
 

@@ -1,6 +1,8 @@
 package recordbatch
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -8,14 +10,16 @@ import (
 // Settings are what a Queue works by.
 type Settings struct {
 	Limits
-	// FlushInterval is how long a record waits for company; zero: it waits
-	// until a batch is full or somebody calls Flush.
+	// FlushInterval is how long a record lingers for others at most; zero: it
+	// waits until a batch is full or somebody calls Flush.
 	FlushInterval time.Duration
-	// MaxInFlight bounds the requests that are out at once.
-	MaxInFlight int
-	// BufferRecords is what the caller lets wait at most; the queue uses it to
-	// see how many full batches can be under way side by side.
+	// Connections bounds the requests in flight; zero: as many as the latency of
+	// answers calls for.
+	Connections int
+	// BufferRecords bounds the records that are held; zero: as many as keep the
+	// connections busy. BufferBytes bounds the memory that they may take.
 	BufferRecords int
+	BufferBytes   int
 	// Shard is the pace of each shard.
 	Shard Pace
 	// Backoff is how long to wait after n failures in a row, n from 1.
@@ -26,72 +30,76 @@ type Settings struct {
 type shard struct {
 	Shard
 	bucket    bucket
-	lane      int
 	until     int64 // backs off until then
 	errors    int
 	escalated int64
-	parked    [kinds]deque
 }
-
-// lane is a row of records. The plain lanes divide the shards among them and
-// have one request outside at a time; the last lane is for keyed records, whose
-// order their keys keep.
-type lane struct {
-	kind   int
-	fifo   deque
-	prompt int     // how many in fifo need not wait for company
-	parked []int32 // shards that have records parked
-	out    int     // requests outside
-}
-
-func (l *lane) exclusive() bool { return l.kind == plain }
 
 // Queue is all that waits for one stream. It is not safe for concurrent use.
 type Queue struct {
-	set     Settings
-	shards  []shard
-	smap    ShardMap
-	tails   []string // of smap
-	places  places   // in smap
-	pending ShardMap
-	lanes   []lane
-	turn    int
+	set      Settings
+	shards   []shard
+	rows     []row // of each kind by shard
+	smap     ShardMap
+	places   places // in smap
+	named    bool   // smap has the stream's own shards
+	stale    bool   // a record was stored elsewhere than smap has it
+	pending  ShardMap
+	turn     int
+	segments segments
 
-	waiting      int
-	waitingBytes int
-	chained      int
-	inFlight     int
-	outside      int // records in flight, and their bytes
-	outsideBytes int
-	seq          uint64
-	flushed      uint64
+	waiting     int // in rows
+	behind      int // in key queues
+	inFlight    int // requests
+	partial     int // of them, those that were not full
+	sent        int // records in flight
+	sentBytes   int // what the service counts of them
+	held        holdings
+	pushed      int64 // when the last item was
+	flushed     int64
+	busyUntil   int64
+	connections connections
+	misplaced   []misplaced
 
 	until     int64
 	errors    int
 	escalated int64
 	cut       int // bound on a request's records after one was refused, or 0
 
-	spare []*Request
+	spare     []*Request
+	spareKeys []*keyQueues
+}
+
+// holdings is what waits or is in flight: records that go singly, and those that
+// are aggregated.
+type holdings struct{ singly, singlyBytes, aggregated, aggregatedBytes int }
+
+// add counts n items of a kind, of so many bytes; taken away where they are negative.
+func (h *holdings) add(kind, n, bytes int) {
+	if kind >= aggregates {
+		h.aggregated += n
+		h.aggregatedBytes += bytes
+		return
+	}
+	h.singly += n
+	h.singlyBytes += bytes
 }
 
 // NewQueue makes an empty queue for a stream of these shards.
 func NewQueue(set Settings, shards ShardMap, now time.Time) *Queue {
-	q := &Queue{set: set}
+	q := &Queue{set: set, connections: connections{fixed: set.Connections}}
 	q.install(shards, now.UnixNano())
 	return q
 }
 
-// Waiting is how many records wait to be sent or repeated; Bytes is their size.
-func (q *Queue) Waiting() int { return q.waiting + q.chained }
+// Waiting is how many records wait to be sent or repeated.
+func (q *Queue) Waiting() int { return q.waiting + q.behind + q.misplacedItems() }
 
-// Bytes is the size of what waits.
-func (q *Queue) Bytes() int { return q.waitingBytes }
+// Held is how many records wait or are in flight.
+func (q *Queue) Held() int { return q.held.singly + q.held.aggregated }
 
-// Held is how many records wait or are in flight; HeldBytes is their size.
-func (q *Queue) Held() int { return q.waiting + q.chained + q.outside }
-
-// HeldBytes is the size of what waits or is in flight.
-func (q *Queue) HeldBytes() int { return q.waitingBytes + q.outsideBytes }
+// Memory is what they take, as BufferBytes counts it.
+func (q *Queue) Memory() int { return memory(q.Held(), q.held.singlyBytes+q.held.aggregatedBytes) }
 
 // InFlight is how many requests are out.
 func (q *Queue) InFlight() int { return q.inFlight }
@@ -99,174 +107,200 @@ func (q *Queue) InFlight() int { return q.inFlight }
 // Shards is the map in force.
 func (q *Queue) Shards() ShardMap { return q.smap }
 
-// Push appends items in order. Records of a withdrawn call, or behind one that
-// failed in a call that holds its keys, stay with the caller.
-func (q *Queue) Push(items []Item, now time.Time) {
-	at := now.UnixNano()
+// room is what there is room for now, of records of a kind.
+func (q *Queue) room(kind int) room {
+	r := room{records: math.MaxInt, bytes: math.MaxInt, memory: q.set.BufferBytes - q.Memory()}
+	// As much again as can be in flight, so that each answer finds the next request
+	// full.
+	requests := 2*q.connections.limit() + 2
+	switch {
+	case q.set.BufferRecords > 0:
+		r.records = q.set.BufferRecords - q.Held()
+	case kind >= aggregates:
+		r.bytes = requests*aggregateRequestBytes - q.held.aggregatedBytes
+	default:
+		r.records = max(leastBuffer, requests*q.set.Records) - q.held.singly
+	}
+	return r
+}
+
+type room struct{ records, bytes, memory int }
+
+// take says whether there is room for a record more, which it takes then.
+func (r *room) take(size int) bool {
+	r.records--
+	r.bytes -= size
+	r.memory -= memory(1, size)
+	return r.records >= 0 && r.bytes >= 0 && r.memory >= 0
+}
+
+// HasRoom says whether there is room for a small record of a call.
+func (q *Queue) HasRoom(c *Call) bool {
+	r := q.room(c.kind())
+	return r.take(1)
+}
+
+// leastBuffer is how many records a queue holds whatever the latency, where
+// Settings leave it to the queue.
+const leastBuffer = 10000
+
+// Push appends items of a call, in order, and says how many it has taken: as many
+// as there is room for. An empty queue has room for any record. Records of a
+// withdrawn call, or behind one that failed in a call that holds its keys, stay
+// with the caller.
+func (q *Queue) Push(items []Item, now time.Time) (taken int) {
+	if len(items) == 0 || items[0].Call.withdrawn {
+		return len(items)
+	}
+	call, at := items[0].Call, now.UnixNano()
+	kind := call.kind()
+	room := q.room(kind)
+	before, records, bytes := q.Held(), 0, 0
 	for i := range items {
 		it := &items[i]
-		if it.Call.withdrawn {
+		it.size = int32(it.Size())
+		if !room.take(int(it.size)) && (i > 0 || before > 0) {
+			break
+		}
+		taken++
+		q.pushed = max(q.pushed+1, at)
+		it.pushed = q.pushed
+		isHead := true
+		if kind == keyed {
+			number, isNew := q.keysOf(call).of(it.Key)
+			if call.keys.queues[number-1].held {
+				continue
+			}
+			it.keyQueue, isHead = number, isNew
+		}
+		records, bytes = records+1, bytes+int(it.size)
+		if isHead {
+			q.place(it, kind)
 			continue
 		}
-		q.seq++
-		it.seq, it.at, it.size = q.seq, at, it.Size()
-		q.admit(it)
+		call.keys.join(it.keyQueue, it)
+		q.behind++
 	}
+	call.open += records
+	q.held.add(kind, records, bytes)
+	return taken
 }
 
-// admit puts a new item where it waits.
-func (q *Queue) admit(it *Item) {
-	outside := true
-	if it.Call.Keyed {
-		line := it.Call.lineOf(it)
-		if line.held {
-			return
-		}
-		outside = line.join(it)
-	}
-	it.Call.open++
-	q.waitingBytes += it.size
-	if outside {
-		q.place(it)
-		return
-	}
-	q.chained++
-}
-
-// laneOf is where an item waits once its shard is known.
-func (q *Queue) laneOf(it *Item) *lane {
-	if it.Call.Keyed {
-		return &q.lanes[len(q.lanes)-1]
-	}
-	return &q.lanes[q.shards[it.shard].lane]
-}
-
-// place puts an item at the end of its lane.
-func (q *Queue) place(it *Item) {
-	it.shard = q.places.find(q.smap, &it.Record)
-	l := q.laneOf(it)
-	l.fifo.pushBack(it)
+// place puts an item at the end of its row.
+func (q *Queue) place(it *Item, kind int) {
+	it.shard = q.places.find(q.smap, it.Record)
+	q.rows[int(it.shard)*kinds+kind].pushBack(it, &q.segments)
 	q.waiting++
-	if it.prompt {
-		l.prompt++
+}
+
+// Flush lets all that waits now go without lingering.
+func (q *Queue) Flush() { q.flushed = q.pushed }
+
+// leave ends what the queue counts of n records of a call.
+func (q *Queue) leave(c *Call, n, bytes int) {
+	q.held.add(c.kind(), -n, -bytes)
+	if q.Held() == 0 {
+		q.segments.trim()
+	}
+	if c.open -= n; c.open == 0 && c.keys != nil && c.keys.fits() {
+		q.spareKeys = append(q.spareKeys, c.keys)
+		c.keys = nil
 	}
 }
 
-// Flush lets all that waits now go without waiting for company.
-func (q *Queue) Flush() { q.flushed = q.seq }
+// keysOf are the key queues of a call.
+func (q *Queue) keysOf(c *Call) *keyQueues {
+	if c.keys != nil {
+		return c.keys
+	}
+	if n := len(q.spareKeys); n > 0 {
+		c.keys = q.spareKeys[n-1]
+		q.spareKeys = q.spareKeys[:n-1]
+	} else {
+		c.keys = newKeyQueues()
+	}
+	return c.keys
+}
 
-// Withdraw takes back what waits of a call: it is not sent any more. What is
-// in flight still comes to its end.
+// Withdraw takes back what waits of a call: it is not sent any more. What is in
+// flight still comes to its end, and so do records that met a resharding.
 func (q *Queue) Withdraw(c *Call) {
 	if c.withdrawn {
 		return
 	}
 	c.withdrawn = true
-	for _, line := range c.keys {
-		if line.head != nil {
-			q.cutBehind(line)
+	if keys := c.keys; keys != nil {
+		for n := range keys.queues {
+			keys.cut(int32(n+1), q.dropBehind)
 		}
 	}
-	for i := range q.lanes {
-		l := &q.lanes[i]
-		q.sweep(l, &l.fifo, true)
-		kept := l.parked[:0]
-		for _, s := range l.parked {
-			d := &q.shards[s].parked[l.kind]
-			q.sweep(l, d, false)
-			if d.count > 0 {
-				kept = append(kept, s)
-			}
-		}
-		l.parked = kept
-	}
+	q.sweep(func(it *Item) bool { return it.Call == c })
 }
 
-// sweep removes the records of withdrawn calls.
-func (q *Queue) sweep(l *lane, d *deque, fifo bool) {
-	for range d.count {
-		it := d.popFront()
-		if !it.Call.withdrawn {
-			d.pushBack(it)
+// dropBehind ends an item that was behind another of its key.
+func (q *Queue) dropBehind(it *Item) {
+	q.behind--
+	q.leave(it.Call, 1, int(it.size))
+}
+
+// sweep takes the items that are gone out of the rows.
+func (q *Queue) sweep(gone func(it *Item) bool) {
+	for i := range q.rows {
+		r := &q.rows[i]
+		any := false
+		r.each(func(it *Item) bool {
+			any = gone(it)
+			return !any
+		})
+		if !any {
 			continue
 		}
-		if fifo && it.prompt {
-			l.prompt--
+		for _, it := range r.take(nil, r.count, &q.segments) {
+			if !gone(&it) {
+				r.pushBack(&it, &q.segments)
+				continue
+			}
+			q.waiting--
+			q.leave(it.Call, 1, int(it.size))
 		}
-		q.waiting--
-		q.waitingBytes -= it.size
-		it.Call.open--
 	}
 }
 
 // SetShards puts a new map in force as soon as nothing is in flight.
 func (q *Queue) SetShards(m ShardMap, now time.Time) {
-	if q.smap.Same(m) {
-		q.pending = nil
-		return
+	q.pending = m
+	if q.inFlight == 0 {
+		q.install(m, now.UnixNano())
 	}
-	if q.inFlight > 0 {
-		q.pending = m
-		return
-	}
-	q.install(m, now.UnixNano())
 }
 
-// install builds shards and lanes and sorts what waits into them again, in
+// install puts a map in force and sorts what waits into its shards' rows again, in
 // the order in which it came.
 func (q *Queue) install(m ShardMap, now int64) {
-	waiting := q.takeAll()
+	q.pending = nil
+	if q.smap.Same(m) {
+		return
+	}
+	waiting := make([]Item, 0, q.waiting)
+	for i := range q.rows {
+		waiting = q.rows[i].take(waiting, q.rows[i].count, &q.segments)
+	}
+	slices.SortFunc(waiting, func(a, b Item) int { return cmp.Compare(a.pushed, b.pushed) })
 	old := map[string]*shard{}
 	for i := range q.shards {
 		old[q.shards[i].ID] = &q.shards[i]
 	}
-	q.pending, q.smap, q.tails, q.places = nil, m, tails(m), newPlaces()
-	lanes := max(1, min(q.set.MaxInFlight, len(m), q.set.BufferRecords/(2*q.set.Records)))
-	q.lanes = make([]lane, lanes+1)
-	q.lanes[lanes].kind = keyed
 	shards := make([]shard, len(m))
 	for i := range m {
-		shards[i] = shard{Shard: m[i], lane: i % lanes, bucket: newBucket(q.set.Shard, now)}
+		shards[i] = shard{Shard: m[i], bucket: newBucket(q.set.Shard, now)}
 		if was := old[m[i].ID]; was != nil && m[i].ID != "" {
 			shards[i].bucket, shards[i].until, shards[i].errors = was.bucket, was.until, was.errors
 		}
 	}
-	q.shards, q.turn, q.waiting = shards, 0, 0
-	for _, it := range waiting {
-		q.replace(it)
+	q.shards, q.rows, q.turn, q.waiting = shards, make([]row, len(m)*kinds), 0, 0
+	q.smap, q.places, q.named, q.stale = m, newPlaces(), m[0].ID != "", false
+	for i := range waiting {
+		q.place(&waiting[i], waiting[i].Call.kind())
 	}
-}
-
-// replace puts an item, or the parts of an aggregate that no longer belongs to
-// one shard, in its new lane.
-func (q *Queue) replace(it *Item) {
-	if len(it.Parts()) == 0 || q.oneShard(it) {
-		q.place(it)
-		return
-	}
-	q.split(it)
-}
-
-// takeAll empties lanes and parking.
-func (q *Queue) takeAll() []*Item {
-	all := make([]*Item, 0, q.waiting)
-	for i := range q.lanes {
-		l := &q.lanes[i]
-		for l.fifo.count > 0 {
-			all = append(all, l.fifo.popFront())
-		}
-		for _, s := range l.parked {
-			d := &q.shards[s].parked[l.kind]
-			for d.count > 0 {
-				all = append(all, d.popFront())
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b *Item) int {
-		if a.seq < b.seq {
-			return -1
-		}
-		return 1
-	})
-	return all
+	q.replaceMisplaced()
 }

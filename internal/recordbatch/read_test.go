@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"sluice/internal/document"
 )
 
 // awsRecord is a record as the standard library reads and writes it.
@@ -72,6 +74,9 @@ func FuzzReadRecords(f *testing.F) {
 		faults := 0
 		got := ReadRecords([]byte(text), func(int, string, string) { faults++ })
 		var want []awsRecord
+		if !document.IsText([]byte(text)) {
+			return // the standard library reads U+FFFD there
+		}
 		if faults > 0 || json.Unmarshal([]byte(text), &want) != nil {
 			return
 		}
@@ -79,13 +84,28 @@ func FuzzReadRecords(f *testing.F) {
 	})
 }
 
+// TestHalfASurrogatePairInAKeyIsRefused: it must not become U+FFFD, which is the key
+// of other records.
+func TestHalfASurrogatePairInAKeyIsRefused(t *testing.T) {
+	limits := testSettings().Limits
+	for key, fit := range map[string]bool{`\ud800`: false, `a\udfffb`: false, `\udc00\ud800`: false, `\ud83d\ude00`: true, `\ufffd`: true, `\\ud800`: true} {
+		got := ReadRecords([]byte(`[{"Data":"","PartitionKey":"`+key+`"}]`), func(_ int, field, message string) { t.Fatal(field, message) })
+		require.Len(t, got, 1)
+		fault := limits.Check(&got[0])
+		require.Equal(t, fit, fault == nil, key)
+		if !fit {
+			require.Equal(t, CodeBadKey, fault.Code)
+		}
+	}
+}
+
 // judge is what an answer says of its records by the rule, read plainly.
-func judge(t require.TestingT, body []byte, records int) []int {
+func judge(t require.TestingT, body []byte, records int) []Kind {
 	var answer struct {
 		Records []struct{ SequenceNumber, ShardID, ErrorCode *string }
 	}
 	require.NoError(t, json.Unmarshal(body, &answer))
-	kinds := make([]int, records)
+	kinds := make([]Kind, records)
 	for i := range kinds {
 		kinds[i] = Unconfirmed
 		if len(answer.Records) != records {
@@ -132,9 +152,9 @@ func TestAnswersAreJudgedByTheirEntries(t *testing.T) {
 		require.NoError(t, err)
 		_, err = request.ReadAnswer(body)
 		require.NoError(t, err)
-		got := make([]int, len(request.Verdicts))
-		for i := range request.Verdicts {
-			got[i] = request.Verdicts[i].Kind
+		got := make([]Kind, n)
+		for i := range got {
+			got[i] = request.VerdictOf(i).Kind
 		}
 		require.Equal(t, judge(t, body, n), got, string(body))
 	})

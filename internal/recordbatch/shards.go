@@ -137,6 +137,16 @@ func (m ShardMap) Find(h Hash) int {
 	return lo
 }
 
+// named is the shard of that name, or nil.
+func (m ShardMap) named(id string) *Shard {
+	for i := range m {
+		if m[i].ID == id {
+			return &m[i]
+		}
+	}
+	return nil
+}
+
 // Takes says whether the shard takes h.
 func (s *Shard) Takes(h Hash) bool { return s.From.Compare(h) <= 0 && h.Compare(s.To) <= 0 }
 
