@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/md5"
 	"encoding/binary"
@@ -125,8 +124,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch target := r.Header.Get("X-Amz-Target"); {
 	case strings.HasSuffix(target, ".PutRecords"):
-		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-		answer := e.put(body)
+		kind := r.Header.Get("Content-Type")
+		w.Header().Set("Content-Type", kind)
+		answer := e.put(body, protocols[kind])
 		if e.latency > 0 {
 			time.Sleep(e.latency)
 		}
@@ -158,54 +158,44 @@ func shardName(i int) string { return fmt.Sprintf("shardId-%012d", i) }
 
 // put takes the records of a body without decoding it: what it counts are the
 // lengths of data and keys.
-func (e *endpoint) put(body []byte) []byte {
-	var answer bytes.Buffer
-	answer.Grow(len(body)/2 + 1024)
-	answer.WriteString(`{"Records":[`)
+func (e *endpoint) put(body []byte, w protocol) []byte {
+	answer := append(make([]byte, 0, 64<<10), w.begin...)
 	records, failed := 0, 0
 	for {
-		data, rest, ok := field(body, `"Data":"`)
-		if !ok {
-			break
-		}
-		key, rest, ok := field(rest, `"PartitionKey":"`)
+		size, key, rest, ok := w.next(body)
 		if !ok {
 			break
 		}
 		body = rest
 		if records > 0 {
-			answer.WriteByte(',')
+			answer = append(answer, w.between...)
 		}
 		records++
-		size := len(data)/4*3 - bytes.Count(data[max(0, len(data)-2):], []byte("=")) + len(key)
 		shard := e.shardOf(key)
 		if e.limited && !e.take(shard, size) {
 			failed++
-			answer.WriteString(`{"ErrorCode":"ProvisionedThroughputExceededException","ErrorMessage":"Rate exceeded for shard."}`)
+			answer = append(answer, w.refused...)
 			continue
 		}
 		e.bytes.Add(int64(size))
-		answer.WriteString(`{"SequenceNumber":"49590338271490256608559692538361571095921575989136588898","ShardId":"`)
-		answer.WriteString(shardName(shard))
-		answer.WriteString(`"}`)
+		answer = append(append(answer, w.stored[0]...), shardNames()[shard]...)
+		answer = append(answer, w.stored[1]...)
 	}
-	fmt.Fprintf(&answer, `],"FailedRecordCount":%d}`, failed)
+	answer = w.end(answer, failed)
 	e.requests.Add(1)
 	e.records.Add(int64(records - failed))
 	e.refused.Add(int64(failed))
-	return answer.Bytes()
+	return answer
 }
 
-// field is the text of the next string field of that name.
-func field(body []byte, name string) (text, rest []byte, ok bool) {
-	i := bytes.Index(body, []byte(name))
-	if i < 0 {
-		return nil, nil, false
+// shardNames are the names of as many shards as there may be.
+var shardNames = sync.OnceValue(func() []string {
+	names := make([]string, manyShards)
+	for i := range names {
+		names[i] = shardName(i)
 	}
-	body = body[i+len(name):]
-	end := bytes.IndexByte(body, '"')
-	return body[:end], body[end:], true
-}
+	return names
+})
 
 func (e *endpoint) shardOf(key []byte) int {
 	sum := md5.Sum(key)

@@ -3,147 +3,114 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"syscall"
+	"math"
 	"time"
-)
-
-// The ways take turns, rounds times for turn each, so that a machine that grows
-// slow or fast meanwhile favours none of them.
-const (
-	rounds = 6
-	turn   = time.Second
 )
 
 // manyShards is a middling stream's number. Their pace is set so high that it is
 // never reached, while every record's shard is found and paced all the same.
 const manyShards = 64
 
-// measurement is what one way of sending did.
-type measurement struct {
-	name    string
-	records int64
-	elapsed time.Duration
-	cpu     time.Duration
-	mallocs uint64
+// latencies are those of the endpoint's answers.
+var latencies = []time.Duration{0, 5 * time.Millisecond, 20 * time.Millisecond}
+
+// A beside is ours ÷ a peer: records a second, and records a second of processor.
+type beside struct {
+	Rate   float64 `json:"rate"`
+	PerCPU float64 `json:"perCPU"`
 }
 
-func (m measurement) perSecond() float64 { return float64(m.records) / m.elapsed.Seconds() }
-func (m measurement) perCPU() float64    { return float64(m.records) / m.cpu.Seconds() }
-func (m measurement) perRecord() float64 { return float64(m.mallocs) / float64(m.records) }
+// comparisons is, by peer and latency, what ours does beside it.
+type comparisons map[string]map[string]beside
 
-func (m measurement) print(latency time.Duration) {
-	fmt.Printf("%-34s %6s %12.0f %14.0f %10.2f\n", m.name, latency, m.perSecond(), m.perCPU(), m.perRecord())
+func (c comparisons) add(peer string, latency time.Duration, ours, theirs measurement) {
+	if c[peer] == nil {
+		c[peer] = map[string]beside{}
+	}
+	c[peer][milliseconds(latency)] = beside{round(ours.perSecond() / theirs.perSecond()), round(ours.perCPU() / theirs.perCPU())}
 }
 
-// A way sends records until ctx ends and says how many were stored.
-type way struct {
-	name string
-	send func(ctx context.Context, url string) (int64, error)
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }
+
+// peers names which of ours a peer is set beside: the defaults, but for
+// aggregation and CBOR, which are set beside their like.
+var peers = map[string]string{
+	wayBare8: wayOurs, wayBare24: wayOurs, wayA8m: wayOurs, wayHandJSON: wayOurs,
+	wayA8mJoined: wayOursJoined, wayHandCBOR: wayOursCBOR,
 }
 
-// measure runs the ways in turn against an endpoint, after a turn each to warm up.
-func measure(ctx context.Context, url string, ways ...way) ([]measurement, error) {
-	bareEntries()
-	sums := make([]measurement, len(ways))
-	for round := range rounds + 1 {
-		for i, w := range ways {
-			m, err := w.run(ctx, url)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", w.name, err)
-			}
-			if round > 0 {
-				sums[i].add(m)
-			}
+// allWays are those measured with small records; largeWays with records of 1 KiB.
+var (
+	allWays = []string{wayOriginal, wayOurs, wayBare8, wayBare24, wayA8m, wayHandJSON, wayOursKey, wayOursJoined, wayA8mJoined,
+		wayOursCBOR, wayHandCBOR, wayOursSmall}
+	largeWays = []string{wayOurs, wayBare8, wayBare24, wayA8m, wayOursKey}
+)
+
+// speeds compares all ways at every latency.
+func speeds(ctx context.Context, o options, r *report) error {
+	r.Peers, r.LargePeers = comparisons{}, comparisons{}
+	for _, latency := range o.latencies {
+		small, err := o.contest(allWays, recordSize).measure(ctx, latency, r.Peers)
+		if err != nil {
+			return err
+		}
+		r.take(latency, small)
+		if !o.large {
+			continue
+		}
+		if _, err := o.contest(largeWays, largeSize).measure(ctx, latency, r.LargePeers); err != nil {
+			return err
 		}
 	}
-	for i, w := range ways {
-		sums[i].name = w.name
-		if sums[i].records == 0 {
-			return nil, fmt.Errorf("%s stored nothing", w.name)
-		}
+	return nil
+}
+
+// take notes what the report tells of one latency by itself.
+func (r *report) take(latency time.Duration, m map[string]measurement) {
+	ours, hasOurs := m[wayOurs]
+	if !hasOurs {
+		return
 	}
-	return sums, nil
+	original, bare, key, small := m[wayOriginal], m[wayBare8], m[wayOursKey], m[wayOursSmall]
+	switch latency {
+	case 0:
+		r.PerCPU = against{round(ours.perCPU() / original.perCPU()), round(ours.perCPU() / bare.perCPU())}
+		r.AllocsPerRecord, r.KeyAllocsPerRecord = round(ours.perRecord()), round(key.perRecord())
+		r.KeyOrdering = round(key.perSecond() / ours.perSecond())
+		r.SmallCallsPerSecond = round(small.perSecond())
+	case 5 * time.Millisecond:
+		r.Latency5ms = against{round(ours.perSecond() / original.perSecond()), round(ours.perSecond() / bare.perSecond())}
+	}
 }
 
-// run is one turn.
-func (w way) run(ctx context.Context, url string) (measurement, error) {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	cpu, started := cpuTime(), time.Now()
-	timed, cancel := context.WithTimeout(ctx, turn)
-	defer cancel()
-	records, err := w.send(timed, url)
-	m := measurement{records: records, elapsed: time.Since(started), cpu: cpuTime() - cpu}
-	runtime.ReadMemStats(&after)
-	m.mallocs = after.Mallocs - before.Mallocs
-	return m, err
+// measure runs a contest, prints it, and sets each peer beside ours.
+func (c contest) measure(ctx context.Context, latency time.Duration, into comparisons) (map[string]measurement, error) {
+	if len(c.ways) == 0 {
+		return nil, nil
+	}
+	measured, err := c.run(ctx, latency)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Printf("%d-byte records, answers after %s\n", c.size, latency)
+	fmt.Printf("  %-18s %12s %14s %10s %16s %10s\n", "", "records/s", "per CPU second", "allocs", "ours: records/s", "per CPU")
+	for _, name := range c.ways {
+		m := measured[name]
+		fmt.Printf("  %-18s %12.0f %14.0f %10.2f", name, m.perSecond(), m.perCPU(), m.perRecord())
+		if ours, ok := measured[peers[name]]; ok {
+			into.add(name, latency, ours, m)
+			b := into[name][milliseconds(latency)]
+			fmt.Printf(" %16.2f %10.2f", b.Rate, b.PerCPU)
+		}
+		fmt.Println()
+	}
+	return measured, nil
 }
 
-func (m *measurement) add(o measurement) {
-	m.records += o.records
-	m.elapsed += o.elapsed
-	m.cpu += o.cpu
-	m.mallocs += o.mallocs
-}
-
-// cpuTime is what this process has used.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+// round is to three digits; what was not measured is 0.
+func round(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return float64(int64(x*1000+0.5)) / 1000
 }
-
-// speeds compares the three ways at 5 ms and at no latency.
-func speeds(ctx context.Context, r *report) error {
-	fmt.Printf("%-34s %6s %12s %14s %10s\n", "200-byte records", "at", "records/s", "per CPU second", "allocs")
-	for _, latency := range []time.Duration{5 * time.Millisecond, 0} {
-		url, stop, err := startEndpoint(ctx, manyShards, latency, false)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		measured, err := measure(ctx, url,
-			way{"original: 10 a request, 1 in flight", originalWay},
-			way{"bare SDK: 500 a request, 8 in flight", bareWay(newClient(url))},
-			way{"ours: PutRecords calls", newOurs().way("none")})
-		if err != nil {
-			return err
-		}
-		for _, m := range measured {
-			m.print(latency)
-		}
-		original, bare, ours := measured[0], measured[1], measured[2]
-		if latency > 0 {
-			r.Latency5ms = against{round(ours.perSecond() / original.perSecond()), round(ours.perSecond() / bare.perSecond())}
-		} else {
-			r.PerCPU = against{round(ours.perCPU() / original.perCPU()), round(ours.perCPU() / bare.perCPU())}
-			r.AllocsPerRecord = round(ours.perRecord())
-		}
-	}
-	return nil
-}
-
-// order compares key order with none, with 1,000 keys at no latency.
-func order(ctx context.Context, r *report) error {
-	url, stop, err := startEndpoint(ctx, manyShards, 0, false)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	measured, err := measure(ctx, url, way{"ours: Ordering none, 1,000 keys", newOurs().way("none")},
-		way{"ours: Ordering key, 1,000 keys", newOurs().way("key")})
-	if err != nil {
-		return err
-	}
-	none, key := measured[0], measured[1]
-	none.print(0)
-	key.print(0)
-	r.KeyOrdering = round(key.perSecond() / none.perSecond())
-	return nil
-}
-
-func round(x float64) float64 { return float64(int64(x*1000+0.5)) / 1000 }

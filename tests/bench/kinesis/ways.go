@@ -21,16 +21,71 @@ import (
 	"sluice"
 	"sluice/activities/kinesis"
 	"sluice/internal/recordbatch"
+	"sluice/internal/wire"
 )
 
 const (
-	streamName = "bench"
-	recordSize = 200
-	keyCount   = 1000
-	callSize   = 2500 // records of a PutRecords call: about 700 KiB of JSON
-	inFlight   = 8    // requests of the bare SDK at once, as of the producer
-	callers    = 32   // PutRecords calls at once, which share the producer
+	streamName   = "bench"
+	recordSize   = 200
+	largeSize    = 1024
+	keyCount     = 1000
+	callSize     = 2500 // records of a PutRecords call: about 700 KiB of JSON
+	smallCall    = 31   // records of a small one, of which smallCallers are made at once
+	smallCallers = 256
+	callers      = 32 // PutRecords calls at once, which share the producer
 )
+
+// A sender sends records until ctx ends and says how many were stored.
+type sender func(ctx context.Context) (int64, error)
+
+// The ways of sending.
+const (
+	wayOriginal   = "original"
+	wayBare8      = "bare8"
+	wayBare24     = "bare24"
+	wayA8m        = "a8m24"
+	wayA8mJoined  = "a8mAggregate24"
+	wayHandJSON   = "handJSON24"
+	wayHandCBOR   = "handCBOR8"
+	wayOurs       = "ours"
+	wayOursKey    = "oursKey"
+	wayOursCBOR   = "oursCBOR"
+	wayOursJoined = "oursAggregate"
+	wayOursSmall  = "oursSmallCalls"
+)
+
+// newSender makes a way's sender; the records that it sends are made then.
+func newSender(name, url string, size int) (sender, error) {
+	switch name {
+	case wayOriginal:
+		return originalWay(url, size), nil
+	case wayBare8:
+		return bareWay(newClient(url), size, 8), nil
+	case wayBare24:
+		return bareWay(newClient(url), size, 24), nil
+	case wayA8m, wayA8mJoined:
+		return (&a8m{client: newClient(url), lists: calls(size), aggregate: name == wayA8mJoined}).send, nil
+	case wayHandJSON:
+		return newHandWritten(url, size, 24, "application/x-amz-json-1.1", handJSON).send, nil
+	case wayHandCBOR:
+		return newHandWritten(url, size, 8, "application/x-amz-cbor-1.1", handCBOR).send, nil
+	case wayOurs, wayOursCBOR:
+		return oursWay(url, name == wayOursCBOR, calls(size), kinesis.Destination{Ordering: wire.OrderingNone}), nil
+	case wayOursKey:
+		return oursWay(url, false, calls(size), kinesis.Destination{Ordering: wire.OrderingKey}), nil
+	case wayOursJoined:
+		return oursWay(url, false, calls(size), kinesis.Destination{Ordering: wire.OrderingNone, Aggregate: true}), nil
+	case wayOursSmall:
+		var lists [][]recordbatch.Record
+		for _, l := range calls(size)[:smallCallers/8] {
+			for i := range 8 {
+				lists = append(lists, l[i*smallCall:][:smallCall])
+			}
+		}
+		return oursWay(url, false, lists, kinesis.Destination{Ordering: wire.OrderingKey}), nil
+	}
+	return nil, fmt.Errorf("no way %q", name)
+}
 
 // config is what both clients are made of: the baselines' with the SDK's own
 // transport, and the worker's.
@@ -51,27 +106,27 @@ func newClient(url string) *awskinesis.Client { return awskinesis.NewFromConfig(
 // calls are the records that are sent again and again, made before anything is
 // measured: a list for each caller. Their keys spread over all shards, so that it
 // is the producer that is measured, not a hot shard's pace.
-var calls = sync.OnceValue(func() [][]recordbatch.Record {
+func calls(size int) [][]recordbatch.Record {
 	lists := make([][]recordbatch.Record, callers)
 	keys := evenKeys(keyCount)
 	for c := range lists {
 		lists[c] = make([]recordbatch.Record, callSize)
 		for i := range lists[c] {
-			lists[c][i] = recordbatch.Record{Data: text(c+i, recordSize), Key: keys[i%len(keys)]}
+			lists[c][i] = recordbatch.Record{Data: text(c+i, size), Key: keys[i%len(keys)]}
 		}
 	}
 	return lists
-})
+}
 
 // bareEntries are the same records for the SDK, all in one list.
-var bareEntries = sync.OnceValue(func() (list []types.PutRecordsRequestEntry) {
-	for _, call := range calls() {
+func bareEntries(size int) (list []types.PutRecordsRequestEntry) {
+	for _, call := range calls(size) {
 		for _, r := range call {
 			list = append(list, types.PutRecordsRequestEntry{Data: r.Data, PartitionKey: aws.String(r.Key)})
 		}
 	}
 	return list
-})
+}
 
 // evenKeys are keys of which every shard has as many as the others.
 func evenKeys(n int) []string {
@@ -98,56 +153,56 @@ func text(seed, size int) []byte {
 
 // originalWay is the original's loop with its defaults: a channel of records,
 // ten to a request, one request at a time.
-func originalWay(ctx context.Context, url string) (stored int64, err error) {
+func originalWay(url string, size int) sender {
 	const batchSize, bufferSize = 10, 10000
-	client := newClient(url)
-	buffer := make(chan types.PutRecordsRequestEntry, bufferSize)
-	go func() {
-		for i, list := 0, bareEntries(); ; i++ {
-			select {
-			case buffer <- list[i%len(list)]:
-			case <-ctx.Done():
-				return
+	client, list := newClient(url), bareEntries(size)
+	return func(ctx context.Context) (stored int64, err error) {
+		buffer := make(chan types.PutRecordsRequestEntry, bufferSize)
+		go func() {
+			for i := 0; ; i++ {
+				select {
+				case buffer <- list[i%len(list)]:
+				case <-ctx.Done():
+					return
+				}
 			}
-		}
-	}()
-	for {
-		batch := make([]types.PutRecordsRequestEntry, 0, batchSize)
-		for len(batch) < batchSize {
-			select {
-			case entry := <-buffer:
-				batch = append(batch, entry)
-			case <-ctx.Done():
-				return stored, nil
+		}()
+		for {
+			batch := make([]types.PutRecordsRequestEntry, 0, batchSize)
+			for len(batch) < batchSize {
+				select {
+				case entry := <-buffer:
+					batch = append(batch, entry)
+				case <-ctx.Done():
+					return stored, nil
+				}
 			}
-		}
-		n, err := putBare(ctx, client, batch)
-		stored += n
-		if err != nil {
-			return stored, err
-		}
-	}
-}
-
-// bareWay is the SDK by itself: eight callers with full requests. It goes through
-// as many different records as the producer does.
-func bareWay(client *awskinesis.Client) func(context.Context, string) (int64, error) {
-	return func(ctx context.Context, _ string) (int64, error) { return bare(ctx, client) }
-}
-
-func bare(ctx context.Context, client *awskinesis.Client) (int64, error) {
-	return together(inFlight, func(i int) (stored int64, err error) {
-		list := bareEntries()
-		for n := i * len(list) / 500 / inFlight; ctx.Err() == nil; n++ {
-			from := n * 500 % len(list)
-			n, err := putBare(ctx, client, list[from:from+500])
+			n, err := putBare(ctx, client, batch)
 			stored += n
 			if err != nil {
 				return stored, err
 			}
 		}
-		return stored, nil
-	})
+	}
+}
+
+// bareWay is the SDK by itself: callers with full requests, which go through as
+// many different records as the producer does.
+func bareWay(client *awskinesis.Client, size, at int) sender {
+	list := bareEntries(size)
+	return func(ctx context.Context) (int64, error) {
+		return together(at, func(i int) (stored int64, err error) {
+			for n := i * len(list) / 500 / at; ctx.Err() == nil; n++ {
+				from := n * 500 % len(list)
+				n, err := putBare(ctx, client, list[from:from+500])
+				stored += n
+				if err != nil {
+					return stored, err
+				}
+			}
+			return stored, nil
+		})
+	}
 }
 
 func putBare(ctx context.Context, client *awskinesis.Client, batch []types.PutRecordsRequestEntry) (int64, error) {
@@ -185,27 +240,21 @@ func newProducer(url string, shard recordbatch.Pace) *kinesis.Activities {
 		Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))}
 }
 
-// ours is the producer of one worker, which lives through all turns as a
-// worker's does. It is made for the first URL that it is given.
-type ours struct{ k *kinesis.Activities }
-
-func newOurs() *ours { return &ours{} }
-
-// way is many calls at a time of some thousand records each, as PutRecords
-// activities make them, through the worker's producer.
-func (o *ours) way(ordering string) func(context.Context, string) (int64, error) {
-	return func(ctx context.Context, url string) (int64, error) {
-		if o.k == nil {
-			o.k = newProducer(url, unlimited)
-		}
-		to := kinesis.Destination{StreamName: streamName, Ordering: ordering, MaxAttempts: 10}
+// oursWay is many calls at a time, as PutRecords activities make them, through the
+// producer of one worker, which lives through all turns as a worker's does.
+func oursWay(url string, cbor bool, lists [][]recordbatch.Record, to kinesis.Destination) sender {
+	k := newProducer(url, unlimited)
+	if cbor {
+		k.Settings.Protocol = kinesis.ProtocolCBOR
+	}
+	to.StreamName, to.MaxAttempts = streamName, 10
+	return func(ctx context.Context) (int64, error) {
 		// The last calls come to their end, so that what is counted was stored.
 		untilDone, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
-		return together(callers, func(i int) (stored int64, err error) {
-			list := calls()[i]
+		return together(len(lists), func(i int) (stored int64, err error) {
 			for ctx.Err() == nil {
-				out, err := o.k.Send(untilDone, to, list)
+				out, err := k.Send(untilDone, to, lists[i])
 				stored += out.StoredRecordCount
 				if err != nil {
 					return stored, err
