@@ -37,11 +37,12 @@ type kinesisConfig struct {
 	BatchSize      int           `help:"Records in a PutRecords request, 1 to 500." env:"SLUICE_KINESIS_BATCH_SIZE" default:"500"`
 	RequestBytes   int           `help:"Bytes of keys and data in a request, up to 10 MiB." env:"SLUICE_KINESIS_REQUEST_BYTES" default:"5242880"`
 	RecordBytes    int           `help:"Bytes of key and data of a record, up to 10 MiB where the stream allows it." env:"SLUICE_KINESIS_RECORD_BYTES" default:"1048576"`
-	FlushInterval  time.Duration `help:"Longest wait of a record for company; 0 or at least 50ms." env:"SLUICE_KINESIS_FLUSH_INTERVAL" default:"100ms"`
-	BufferSize     int           `help:"Records that wait or are in flight, by stream." env:"SLUICE_KINESIS_BUFFER_SIZE" default:"10000"`
-	BufferBytes    int           `help:"Bytes that wait or are in flight, by stream." env:"SLUICE_KINESIS_BUFFER_BYTES" default:"67108864"`
-	MaxConnections int           `help:"Requests in flight, by stream." env:"SLUICE_KINESIS_MAX_CONNECTIONS" default:"8"`
+	FlushInterval  time.Duration `help:"Longest that a record lingers for others; 0 or at least 50ms." env:"SLUICE_KINESIS_FLUSH_INTERVAL" default:"100ms"`
+	BufferSize     int           `help:"Records that wait or are in flight, by stream; 0: 10,000, or as many as keep the connections busy." env:"SLUICE_KINESIS_BUFFER_SIZE" default:"0"`
+	BufferBytes    int           `help:"Memory that records take which wait or are in flight, by stream." env:"SLUICE_KINESIS_BUFFER_BYTES" default:"67108864"`
+	MaxConnections int           `help:"Requests in flight, by stream; 0: 8, or as many as the latency calls for, up to 32." env:"SLUICE_KINESIS_MAX_CONNECTIONS" default:"0"`
 	RequestTimeout time.Duration `help:"Longest wait for an answer; the request's records are repeated then." env:"SLUICE_KINESIS_REQUEST_TIMEOUT" default:"6s"`
+	Protocol       string        `help:"How records are written to the service: json or cbor. CBOR takes less of the processor and the network; an endpoint that does not take it gets JSON." env:"SLUICE_KINESIS_PROTOCOL" default:"json" enum:"json,cbor"`
 }
 
 const mebibyte = 1 << 20
@@ -74,10 +75,10 @@ func (c *config) Validate() error {
 	check(k.RecordBytes <= k.RequestBytes, "SLUICE_KINESIS_RECORD_BYTES: %d is more than a request of SLUICE_KINESIS_REQUEST_BYTES holds, %d", k.RecordBytes, k.RequestBytes)
 	check(k.RequestTimeout >= time.Second, "SLUICE_KINESIS_REQUEST_TIMEOUT: must be at least 1s, not %s", k.RequestTimeout)
 	check(k.FlushInterval == 0 || k.FlushInterval >= 50*time.Millisecond, "SLUICE_KINESIS_FLUSH_INTERVAL: must be 0 or at least 50ms, not %s", k.FlushInterval)
-	check(k.BufferSize >= 1, "SLUICE_KINESIS_BUFFER_SIZE: must be at least 1, not %d", k.BufferSize)
-	check(k.FlushInterval != 0 || k.BufferSize >= k.BatchSize, "SLUICE_KINESIS_BUFFER_SIZE: %d is below the batch size of %d, and without a flush interval a batch would wait for ever", k.BufferSize, k.BatchSize)
+	check(k.BufferSize >= 0, "SLUICE_KINESIS_BUFFER_SIZE: must be at least 1, or 0 to follow the connections, not %d", k.BufferSize)
+	check(k.FlushInterval != 0 || k.BufferSize == 0 || k.BufferSize >= k.BatchSize, "SLUICE_KINESIS_BUFFER_SIZE: %d is below the batch size of %d, and without a flush interval a batch would wait for ever", k.BufferSize, k.BatchSize)
 	check(k.BufferBytes >= k.RecordBytes, "SLUICE_KINESIS_BUFFER_BYTES: must hold a record of SLUICE_KINESIS_RECORD_BYTES, not %d", k.BufferBytes)
-	check(k.MaxConnections >= 1, "SLUICE_KINESIS_MAX_CONNECTIONS: must be at least 1, not %d", k.MaxConnections)
+	check(k.MaxConnections >= 0, "SLUICE_KINESIS_MAX_CONNECTIONS: must be at least 1, or 0 to follow the latency, not %d", k.MaxConnections)
 	return errors.Join(faults...)
 }
 

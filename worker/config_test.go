@@ -30,31 +30,33 @@ func TestConfigDefaults(t *testing.T) {
 	require.Empty(t, c.HTTPAllow)
 	require.Equal(t, kinesisConfig{
 		BatchSize: 500, RequestBytes: 5 << 20, RecordBytes: 1 << 20, FlushInterval: 100 * time.Millisecond,
-		BufferSize: 10000, BufferBytes: 64 << 20, MaxConnections: 8, RequestTimeout: 6 * time.Second,
+		BufferBytes: 64 << 20, RequestTimeout: 6 * time.Second, Protocol: "json",
 	}, c.Kinesis)
 }
 
 func TestConfigReadsEnvironmentAndFlags(t *testing.T) {
 	c, err := parse(t, map[string]string{
 		"SLUICE_TASK_QUEUE": "other", "SLUICE_HTTP_ALLOW": "https://a.example,http://b.example:8080", "SLUICE_SUSPEND_ON_STOP": "true",
-		"SLUICE_KINESIS_FLUSH_INTERVAL": "0", "AZURE_STORAGE_QUEUE_URL": "https://a.queue.example",
+		"SLUICE_KINESIS_FLUSH_INTERVAL": "0", "SLUICE_KINESIS_PROTOCOL": "cbor", "AZURE_STORAGE_QUEUE_URL": "https://a.queue.example",
 	}, "--log-format=json")
 	require.NoError(t, err)
 	require.Equal(t, "other", c.TaskQueue)
 	require.Equal(t, []string{"https://a.example", "http://b.example:8080"}, c.HTTPAllow)
 	require.True(t, c.SuspendOnStop)
 	require.Zero(t, c.Kinesis.FlushInterval)
+	require.Equal(t, "cbor", c.Kinesis.Protocol)
 	require.Equal(t, "json", c.LogFormat)
 	require.Equal(t, "https://a.queue.example", c.Azure.QueueURL)
 }
 
 func TestConfigReportsAllFaultsAtOnce(t *testing.T) {
 	_, err := parse(t, map[string]string{
-		"SLUICE_KINESIS_BATCH_SIZE": "501", "SLUICE_KINESIS_FLUSH_INTERVAL": "1ms", "SLUICE_HTTP_ALLOW": "https://u:p@a.example",
+		"SLUICE_KINESIS_BATCH_SIZE": "501", "SLUICE_KINESIS_FLUSH_INTERVAL": "1ms", "SLUICE_KINESIS_MAX_CONNECTIONS": "-1", "SLUICE_HTTP_ALLOW": "https://u:p@a.example",
 		"SLUICE_DEPLOYMENT": "d", "SLUICE_ENCRYPTION_KEY": "short",
 	})
 	require.ErrorContains(t, err, "SLUICE_KINESIS_BATCH_SIZE: must be between 1 and 500, not 501")
 	require.ErrorContains(t, err, "SLUICE_KINESIS_FLUSH_INTERVAL: must be 0 or at least 50ms, not 1ms")
+	require.ErrorContains(t, err, "SLUICE_KINESIS_MAX_CONNECTIONS: must be at least 1, or 0 to follow the latency, not -1")
 	require.ErrorContains(t, err, "SLUICE_HTTP_ALLOW")
 	require.ErrorContains(t, err, "SLUICE_DEPLOYMENT and SLUICE_BUILD_ID go together")
 	require.ErrorContains(t, err, "SLUICE_ENCRYPTION_KEY: encryption key: 32 bytes in base64")

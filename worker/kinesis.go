@@ -23,6 +23,7 @@ func newKinesis(c config, made *clients, store *s3.Activities, metrics client.Me
 	settings.BufferBytes = c.Kinesis.BufferBytes
 	settings.MaxConnections = c.Kinesis.MaxConnections
 	settings.RequestTimeout = c.Kinesis.RequestTimeout
+	settings.Protocol = c.Kinesis.Protocol
 	return &kinesis.Activities{
 		API:      sluice.Kinesis(made.aws),
 		Objects:  store,

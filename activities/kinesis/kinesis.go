@@ -41,9 +41,7 @@ func DefaultSettings() Settings {
 	return Settings{
 		Limits:         recordbatch.Limits{Records: 500, RequestBytes: 5 << 20, RecordBytes: 1 << 20},
 		FlushInterval:  100 * time.Millisecond,
-		BufferRecords:  0,
 		BufferBytes:    64 << 20,
-		MaxConnections: 0,
 		RequestTimeout: 6 * time.Second,
 		Protocol:       ProtocolJSON,
 		Shard:          recordbatch.Pace{Records: 1000, Bytes: 1 << 20},
