@@ -156,5 +156,6 @@ func (c *claimer) continueAsNew(ctx workflow.Context) error {
 		return err
 	}
 	c.signals.Take(ctx, c.finished)
+	c.noticeCancel() // in this very task
 	return workflow.NewContinueAsNewError(ctx, wire.TypeClaimTasks, continued{*c.in, c.state})
 }

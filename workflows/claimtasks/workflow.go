@@ -30,7 +30,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	if err := shell.Decode(wire.TypeClaimTasks, raw, shell.InputOf(ctx, &in.Input, &in)); err != nil {
 		return nil, err
 	}
-	c := &claimer{in: &in.Input, state: in.Resumed, ref: claimerRef(ctx)}
+	c := &claimer{root: ctx, in: &in.Input, state: in.Resumed, ref: claimerRef(ctx)}
 	if c.state == nil {
 		c.state = newCarried(in.Capacity, workflow.Now(ctx))
 	} else {
@@ -44,6 +44,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 
 // claimer is a run of ClaimTasks.
 type claimer struct {
+	root    workflow.Context // ends with Temporal's cancel
 	in      *Input
 	state   *carried
 	ref     wire.ClaimerRef
@@ -69,7 +70,10 @@ func (c *claimer) target() string {
 
 // run has the activity poll, again and again, until nothing is left to do.
 func (c *claimer) run(ctx workflow.Context) (*Status, error) {
-	workflow.Go(ctx, c.watchCancel)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		ctx.Done().Receive(ctx, nil)
+		c.noticeCancel()
+	})
 	// A cancelled context would end the activity before the tasks have stopped.
 	work, _ := workflow.NewDisconnectedContext(ctx)
 	workflow.Go(work, c.interruptOver)
@@ -89,11 +93,12 @@ func (c *claimer) run(ctx workflow.Context) (*Status, error) {
 	}
 }
 
-// watchCancel turns Temporal's cancel into a stop, so that tasks end in order.
-func (c *claimer) watchCancel(ctx workflow.Context) {
-	ctx.Done().Receive(ctx, nil)
-	c.state.Canceled = true
-	c.stop("canceled")
+// noticeCancel turns Temporal's cancel into a stop, so that tasks end in order.
+func (c *claimer) noticeCancel() {
+	if c.root.Err() != nil {
+		c.state.Canceled = true
+		c.stop("canceled")
+	}
 }
 
 func (c *claimer) stop(reason string) {

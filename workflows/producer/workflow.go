@@ -48,7 +48,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) error {
 			return err
 		}
 		if p.mayEnd(ctx) {
-			now, err := p.next.Now(ctx)
+			now, err := p.next.Now(p.background)
 			switch {
 			case err != nil:
 				return err

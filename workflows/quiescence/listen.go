@@ -17,6 +17,9 @@ import (
 // further away.
 func (o *observer) listen(ctx workflow.Context) (wire.WatchReport, error) {
 	for {
+		if ctx.Err() != nil { // which makes the alarm ring again and again
+			return wire.WatchReport{}, ctx.Err()
+		}
 		now := workflow.Now(ctx).UTC()
 		o.hear(ctx, now)
 		if report, ok := o.heard(ctx, now); ok {

@@ -267,3 +267,15 @@ func TestPolledSource(t *testing.T) {
 	require.ErrorAs(t, env.GetWorkflowError(), &application)
 	require.Equal(t, activities.TypeConflict, application.Type())
 }
+
+// A cancel makes the timer of the signal source ring at once, again and again: a
+// watch that went on listening would never end its task.
+func TestQuiescenceOfSignalsEndsWhenItIsCancelled(t *testing.T) {
+	env := quietEnvironment(t)
+	signalAt(env, 10*time.Second, `{"count":1}`)
+	env.RegisterDelayedCallback(env.CancelWorkflow, 15*time.Second)
+	env.ExecuteWorkflow(wire.TypeQuiescence, json.RawMessage(fmt.Sprintf(told, "")))
+	require.True(t, env.IsWorkflowCompleted())
+	var canceled *temporal.CanceledError
+	require.ErrorAs(t, env.GetWorkflowError(), &canceled)
+}

@@ -39,6 +39,9 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 		s.collect(ctx)
 	}
 	if s.full && len(s.waiting) > 0 && !s.stopped {
+		if ctx.Err() != nil { // came with the last result
+			return nil, ctx.Err()
+		}
 		return nil, s.rollOver(ctx)
 	}
 	s.state = wire.StateDone
