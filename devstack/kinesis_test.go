@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
@@ -77,13 +78,21 @@ func TestShardLimitFailsSingleRecords(t *testing.T) {
 		out *kinesis.PutRecordsOutput
 		err error
 	}
-	answers := atOnce(6, func() answer {
+	failed, sent := 0, 0
+	put := func() answer {
 		out, err := c.kinesis.PutRecords(t.Context(), &kinesis.PutRecordsInput{StreamName: &stream, Records: records(500, 10)})
 		return answer{out, err}
-	})
-	failed := 0
+	}
+	var answers []answer
+	for failed == 0 { // a slow machine may need several seconds for more than fits one
+		answers = atOnce(6, put)
+		sent += 500 * len(answers)
+		for _, a := range answers {
+			require.NoError(t, a.err)
+			failed += int(*a.out.FailedRecordCount)
+		}
+	}
 	for _, a := range answers {
-		require.NoError(t, a.err)
 		require.Len(t, a.out.Records, 500)
 		bad := 0
 		for _, r := range a.out.Records {
@@ -97,10 +106,8 @@ func TestShardLimitFailsSingleRecords(t *testing.T) {
 			}
 		}
 		require.EqualValues(t, bad, *a.out.FailedRecordCount)
-		failed += bad
 	}
-	require.Positive(t, failed)
-	require.Len(t, c.stored(t, stream), 3000-failed)
+	require.Len(t, c.stored(t, stream), sent-failed)
 
 	// The other shards of a stream have limits of their own.
 	wide := c.stream(t, 4)
@@ -116,17 +123,20 @@ func TestShardBytesAreLimited(t *testing.T) {
 		_, err := c.kinesis.PutRecord(t.Context(), &kinesis.PutRecordInput{StreamName: &stream, PartitionKey: aws.String("k"), Data: make([]byte, 1<<20-1)})
 		return err
 	}
-	stored := 0
-	for _, err := range atOnce(5, put) {
-		if err == nil {
-			stored++
-			continue
+	stored, refused, began := 0, 0, time.Now()
+	for refused == 0 {
+		for _, err := range atOnce(5, put) {
+			if err == nil {
+				stored++
+				continue
+			}
+			var throttled *types.ProvisionedThroughputExceededException
+			require.ErrorAs(t, err, &throttled)
+			refused++
 		}
-		var throttled *types.ProvisionedThroughputExceededException
-		require.ErrorAs(t, err, &throttled)
 	}
 	require.Positive(t, stored, "a whole second's worth in one record")
-	require.Less(t, stored, 5)
+	require.LessOrEqual(t, float64(stored), 2+time.Since(began).Seconds(), "one a second, and a second's burst")
 }
 
 func TestRequestsUpToTenMebibytes(t *testing.T) {

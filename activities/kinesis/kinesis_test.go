@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -186,13 +187,16 @@ func TestPutRecordsStopsCleanlyWithTheWorker(t *testing.T) {
 	w := newWorld(t, 1)
 	stop := make(chan struct{})
 	w.env.SetWorkerStopChannel(stop)
-	w.stream.refuse = func(_ int, _ string, r recordbatch.Record) string {
+	var once sync.Once
+	w.stream.refuse = func(call int, _ string, r recordbatch.Record) string {
+		if call > 1 { // so the answer to the first was read
+			once.Do(func() { close(stop) })
+		}
 		if r.Key == "key-1" {
 			return recordbatch.CodeThrottled
 		}
 		return ""
 	}
-	time.AfterFunc(500*time.Millisecond, func() { close(stop) })
 	_, err := w.try(numbered(10, 2), `"MaxAttempts":1000`)
 	require.Equal(t, activities.TypeWorkerStopping, activities.TypeOf(err))
 	var application *temporal.ApplicationError
@@ -213,7 +217,7 @@ func TestPutRecordsStopsCleanlyWithTheWorker(t *testing.T) {
 }
 
 func TestSmallPutsShareRequests(t *testing.T) {
-	w := newWorld(t, 1)
+	w := newWorld(t, 1, func(s *Settings) { s.FlushInterval = time.Second })
 	to := defaultDestination()
 	to.StreamName = "s"
 	done := make(chan error)

@@ -28,10 +28,10 @@ func TestEndsOfAWatch(t *testing.T) {
 		document, reason string
 		count            int64
 	}{
-		"deadline": {`{` + source + `,` + unhurried + `,"deadline":"2s"}`, "deadline", 2},
-		"too-few":  {`{` + source + `,"repeats":2,"delay":{"base":"200ms"},"minRecords":5,"deadline":"3s"}`, "deadline", 2},
+		"deadline": {`{` + source + `,` + unhurried + `,"deadline":"5s"}`, "deadline", 2},
+		"too-few":  {`{` + source + `,"repeats":2,"delay":{"base":"200ms"},"minRecords":5,"deadline":"5s"}`, "deadline", 2},
 		"expected": {`{` + source + `,` + unhurried + `,"expected":2}`, "expected", 2},
-		"not-started": {fmt.Sprintf(`{"source":{"s3":{"bucket":%q,"prefix":"none/"}},%s,"startTimeout":"1s"}`, landing, unhurried),
+		"not-started": {fmt.Sprintf(`{"source":{"s3":{"bucket":%q,"prefix":"none/"}},%s,"startTimeout":"5s"}`, landing, unhurried),
 			"notStarted", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestFirstExamplesOfTheDocumentation(t *testing.T) {
 	s.StartWorker()
 	landing, url, counts := s.NewBucket(), s.NewQueue(nil), s.NewTable(harness.Table{})
 	put(t, s, landing, "a", "1")
-	id := s.Name("landing-quiet")
+	id, began := s.Name("landing-quiet"), time.Now()
 	s.Temporal("workflow", "start", "--type", "Quiescence", "--task-queue", s.TaskQueue, "--workflow-id", id,
 		"--input", fmt.Sprintf(`{"source":{"s3":{"bucket":"%s"}},"repeats":3,"delay":{"base":"1s"}}`, landing)).OK(t)
 	s.Starter("count", "run", "--queue-url", url, "--table", counts).OK(t)
@@ -145,5 +145,5 @@ func TestFirstExamplesOfTheDocumentation(t *testing.T) {
 	var st countStatus
 	update(t, s, "count/"+nameOf(url), "stop", `{}`, &st)
 	require.Equal(t, "quiet", resultOf(t, s.Client.GetWorkflow(t.Context(), id, "")).Reason)
-	require.WithinDuration(t, time.Now(), r.FinishedAt, 2*time.Minute)
+	require.WithinRange(t, r.FinishedAt, began, time.Now())
 }

@@ -1,6 +1,7 @@
 package quiescence_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -79,12 +80,14 @@ func TestTerminatedWatchPollsNoMore(t *testing.T) {
 	awaitLive(t, s, id, "has polled a few times", func(st status) bool { return st.Repeats >= 3 })
 	s.Temporal("workflow", "terminate", "--workflow-id", id).OK(t)
 	last, since := polls(t, worker), time.Now()
-	require.Eventually(t, func() bool {
-		now := polls(t, worker)
-		if now != last {
+	harness.Await(t, "it polls no more", func(context.Context) error {
+		if now := polls(t, worker); now != last {
 			last, since = now, time.Now()
 		}
-		return time.Since(since) > 2*time.Second
-	}, 30*time.Second, 100*time.Millisecond, "it goes on polling")
+		if quiet := time.Since(since); quiet < 5*time.Second {
+			return fmt.Errorf("%v polls, the last %s ago", last, quiet)
+		}
+		return nil
+	})
 	require.True(t, worker.Running())
 }

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -65,6 +68,30 @@ func (b *bench) awaitCheckpoint(run client.WorkflowRun, activityID string) {
 		}
 		return errors.New("not running")
 	})
+}
+
+// awaitStarted waits until a worker has the activity.
+func (b *bench) awaitStarted(run client.WorkflowRun, activityID string) {
+	b.t.Helper()
+	harness.Await(b.t, activityID+" is started", func(ctx context.Context) error {
+		described, err := b.c.DescribeWorkflow(ctx, run.GetID(), "")
+		if err != nil {
+			return err
+		}
+		for _, pending := range described.RawResponse.GetPendingActivities() {
+			if pending.GetActivityId() == activityID && pending.GetState() == enumspb.PENDING_ACTIVITY_STATE_STARTED {
+				return nil
+			}
+		}
+		return errors.New("not yet")
+	})
+}
+
+// hold makes jobs run until the test lets them end: they name the file in "until".
+func (b *bench) hold() (until string, release func()) {
+	b.t.Helper()
+	until = filepath.Join(b.t.TempDir(), "released")
+	return until, func() { require.NoError(b.t, os.WriteFile(until, nil, 0o600)) }
 }
 
 // awaitEvent waits until the request's history has an event of this type.

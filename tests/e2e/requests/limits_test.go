@@ -150,9 +150,10 @@ func TestCaseR15ChildrenOutliveRollOverAndAreCancelled(t *testing.T) {
 
 func TestRollOverKeepsSuspensionClaimAndCheckpoints(t *testing.T) {
 	b := newBench(t)
+	until, release := b.hold()
 	run := b.start(`{"type":"rolling","deadline":"10m","jobs":[
 		{"id":"a","activity":"Test.Job","input":{"output":{"n":12345678901234567890123}}},
-		{"id":"b","activity":"Test.Job","after":["a"],"heartbeat":"5s","input":{"takes":"2s","checkpoints":true}},
+		{"id":"b","activity":"Test.Job","after":["a"],"heartbeat":"30s","input":{"until":"` + until + `","checkpoints":true}},
 		{"id":"c","activity":"Test.Job","after":["b"],"input":{"output":[{"$from":"jobs.a.n"},{"$from":"request.run"}]}}]}`)
 	b.awaitCheckpoint(run, "b/1")
 	b.must(run, "suspend", `{"ttl":"5m","reason":"why"}`)
@@ -169,6 +170,7 @@ func TestRollOverKeepsSuspensionClaimAndCheckpoints(t *testing.T) {
 	_, err := b.update(run, "resume", `{}`)
 	require.Equal(t, activities.TypeConflict, activities.TypeOf(err))
 	b.must(run, "resume", `{"holder":"me","token":1}`)
+	release()
 	result := b.result(run)
 	require.NotContains(t, string(result.Jobs["b"]), `"from":0`)
 	require.JSONEq(t, fmt.Sprintf(`[12345678901234567890123,%q]`, first), string(result.Jobs["c"]))

@@ -15,9 +15,10 @@ import (
 
 func TestSuspendStopsJobsAndResumeGoesOnFromTheirCheckpoints(t *testing.T) {
 	b := newBench(t)
-	run := b.start(`{"jobs":[
-		{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"2s","checkpoints":true}},
-		{"id":"b","activity":"Test.Job","after":["a"]}]}`)
+	until, release := b.hold()
+	run := b.start(fmt.Sprintf(`{"jobs":[
+		{"id":"a","activity":"Test.Job","heartbeat":"30s","input":{"until":%q,"checkpoints":true}},
+		{"id":"b","activity":"Test.Job","after":["a"]}]}`, until))
 	b.awaitCheckpoint(run, "a/1")
 	s := b.must(run, "suspend", `{"reason":"deploy"}`)
 	require.Equal(t, jobchain.Suspended, s.State)
@@ -32,6 +33,7 @@ func TestSuspendStopsJobsAndResumeGoesOnFromTheirCheckpoints(t *testing.T) {
 	s = b.must(run, "resume", `{}`)
 	require.Equal(t, jobchain.Running, s.State)
 	require.Nil(t, s.SuspendedAt)
+	release()
 	result := b.result(run)
 	require.NotContains(t, string(result.Jobs["a"]), `"from":0`, "went on from the checkpoint")
 	log := b.log(run)
@@ -44,7 +46,8 @@ func TestSuspendStopsJobsAndResumeGoesOnFromTheirCheckpoints(t *testing.T) {
 
 func TestCaseR09SuspendingCountsNoTry(t *testing.T) {
 	b := newBench(t)
-	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","retry":2,"retryWait":"2s","heartbeat":"5s","input":{"takes":"1s","failTries":1}}]}`)
+	until, release := b.hold()
+	run := b.start(fmt.Sprintf(`{"jobs":[{"id":"a","activity":"Test.Job","retry":2,"retryWait":"10s","heartbeat":"30s","input":{"until":%q,"failTries":1}}]}`, until))
 	for range 5 {
 		b.await(run, "a runs", jobRunning(0))
 		b.must(run, "suspend", `{}`)
@@ -52,6 +55,7 @@ func TestCaseR09SuspendingCountsNoTry(t *testing.T) {
 		b.must(run, "resume", `{}`)
 	}
 	// Suspended once more in the pause between try 1 and try 2.
+	release()
 	b.await(run, "try 1 has failed", func(s *request.Status) bool {
 		return s.Jobs[0].State == "PENDING" && s.Jobs[0].Error != "" && len(s.Jobs[0].WaitsFor) > 0
 	})
@@ -69,8 +73,9 @@ func TestCaseR09SuspendingCountsNoTry(t *testing.T) {
 func TestCaseR01ResumeStartsNothingTwice(t *testing.T) {
 	t.Run("five resumes, two with a stale token", func(t *testing.T) {
 		b := newBench(t)
-		run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"3s"}}]}`)
-		b.await(run, "a runs", jobRunning(0))
+		until, release := b.hold()
+		run := b.start(fmt.Sprintf(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"30s","input":{"until":%q}}]}`, until))
+		b.awaitStarted(run, "a/1")
 		b.must(run, "suspend", `{}`)
 		var claim request.ClaimAnswer
 		require.NoError(t, b.updateInto(run, "claim", `{"holder":"one"}`, &claim))
@@ -86,22 +91,25 @@ func TestCaseR01ResumeStartsNothingTwice(t *testing.T) {
 		require.True(t, b.must(run, "resume", `{"holder":"one","token":1}`).AlreadyRunning)
 		require.True(t, b.must(run, "resume", `{}`).AlreadyRunning)
 		require.Nil(t, b.status(run).Claim)
+		release()
 		b.result(run)
 		require.Equal(t, 2, b.jobs.Dispatches(run.GetID(), "a/1"))
 		b.Record(run.GetID(), workflows.TypeRequest, "claimed-given-back-and-resumed-by-another")
 	})
 	t.Run("a job that outlives the grace is taken up again", func(t *testing.T) {
 		b := newBench(t)
-		run := b.start(`{"jobs":[
-			{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"3s","ignoreCancel":true,"output":"mine"}},
-			{"id":"b","activity":"Test.Job","after":["a"]}]}`)
-		b.await(run, "a runs", jobRunning(0))
+		until, release := b.hold()
+		run := b.start(fmt.Sprintf(`{"jobs":[
+			{"id":"a","activity":"Test.Job","heartbeat":"30s","input":{"until":%q,"ignoreCancel":true,"output":"mine"}},
+			{"id":"b","activity":"Test.Job","after":["a"]}]}`, until))
+		b.awaitStarted(run, "a/1")
 		s := b.must(run, "suspend", `{"grace":"200ms"}`)
 		require.Equal(t, jobchain.Suspended, s.State)
 		require.Zero(t, s.Stopping)
 		require.Equal(t, jobchain.Running, s.Jobs[0].State, "left running")
 		s = b.must(run, "resume", `{}`)
 		require.Equal(t, jobchain.Running, s.Jobs[0].State)
+		release()
 		require.Equal(t, `"mine"`, string(b.result(run).Jobs["a"]))
 		require.Equal(t, 1, b.jobs.Dispatches(run.GetID(), "a/1"), "never a second dispatch")
 		b.Record(run.GetID(), workflows.TypeRequest, "job-outlives-the-grace-and-is-taken-up-again")
@@ -110,7 +118,7 @@ func TestCaseR01ResumeStartsNothingTwice(t *testing.T) {
 
 func TestCaseR17SuspendedIsAliveAndLeavesNothingHalfSet(t *testing.T) {
 	b := newBench(t)
-	document := `{"suspendTTL":"3s","jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"60s"}}]}`
+	document := `{"jobs":[` + oneLongJob + `]}`
 	for _, c := range []struct {
 		name string
 		end  func(t *testing.T, id string)
@@ -125,15 +133,15 @@ func TestCaseR17SuspendedIsAliveAndLeavesNothingHalfSet(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			run := b.start(document)
 			b.await(run, "a runs", jobRunning(0))
-			s := b.must(run, "suspend", `{}`)
-			require.NotNil(t, s.SuspendedAt)
 			if c.name == "expire" {
+				b.must(run, "suspend", `{"ttl":"1s","wait":"0s"}`)
 				require.Equal(t, activities.TypeExpired, b.failure(run).Type())
 			} else {
+				require.NotNil(t, b.must(run, "suspend", `{}`).SuspendedAt)
 				c.end(t, run.GetID())
 				_ = run.Get(b.patient(), nil)
 			}
-			s = b.status(run)
+			s := b.status(run)
 			require.Nil(t, s.SuspendedAt)
 			require.Nil(t, s.ResumeBy)
 			require.NotNil(t, s.FinishedAt)
@@ -147,9 +155,11 @@ func TestCaseR17SuspendedIsAliveAndLeavesNothingHalfSet(t *testing.T) {
 
 func TestSuspendOfChildRequestsReachesThem(t *testing.T) {
 	b := newBench(t)
-	run := b.start(`{"jobs":[
-		{"id":"sub","workflow":"Request","timeout":"4s","input":{"jobs":[{"id":"x","activity":"Test.Job","heartbeat":"5s","input":{"takes":"1500ms","checkpoints":true}}]}},
-		{"id":"next","activity":"Test.Job","after":["sub"]}]}`)
+	until, release := b.hold()
+	const timeout = 10 * time.Second
+	run := b.start(fmt.Sprintf(`{"jobs":[
+		{"id":"sub","workflow":"Request","timeout":%q,"input":{"jobs":[{"id":"x","activity":"Test.Job","heartbeat":"30s","input":{"until":%q,"checkpoints":true}}]}},
+		{"id":"next","activity":"Test.Job","after":["sub"]}]}`, timeout, until))
 	child := run.GetID() + "/sub/1"
 	sub := b.c.GetWorkflow(t.Context(), child, "")
 	b.await(run, "sub runs", jobRunning(0))
@@ -159,7 +169,8 @@ func TestSuspendOfChildRequestsReachesThem(t *testing.T) {
 	require.Equal(t, jobchain.Running, s.Jobs[0].State)
 	c := b.await(sub, "the child is suspended", func(s *request.Status) bool { return s.State == "SUSPENDED" })
 	require.Nil(t, c.ResumeBy, "it does not expire by itself")
-	time.Sleep(4 * time.Second) // longer than the job's timeout, which does not run
+	release()
+	time.Sleep(timeout) // of the job, which does not run
 	b.must(run, "resume", `{}`)
 	result := b.result(run)
 	require.Contains(t, string(result.Jobs["sub"]), `"state":"COMPLETE"`)
@@ -193,8 +204,9 @@ func TestStopWaitsForTheGraceAndDropsWhatOutlivesIt(t *testing.T) {
 	b := newBench(t)
 	run := b.start(`{"jobs":[
 		{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"60s"}},
-		{"id":"b","activity":"Test.Job","heartbeat":"5s","input":{"takes":"5s","ignoreCancel":true}}]}`)
-	b.await(run, "both run", func(s *request.Status) bool { return jobRunning(0)(s) && jobRunning(1)(s) })
+		{"id":"b","activity":"Test.Job","heartbeat":"5s","input":{"takes":"20s","ignoreCancel":true}}]}`)
+	b.awaitStarted(run, "a/1")
+	b.awaitStarted(run, "b/1")
 	s := b.must(run, "stop", `{"reason":"enough","grace":"1s"}`)
 	require.Equal(t, jobchain.Stopped, s.State)
 	require.Equal(t, 2, s.Stopping)

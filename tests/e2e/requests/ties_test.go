@@ -1,7 +1,6 @@
 package requests_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -124,7 +123,7 @@ func TestCaseR02ResumeRacesExpiry(t *testing.T) {
 	const requests = 30
 	runs := make([]client.WorkflowRun, requests)
 	for i := range runs {
-		runs[i] = b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"2s"}}]}`)
+		runs[i] = b.start(`{"jobs":[` + oneLongJob + `]}`)
 	}
 	answers := make([]error, requests)
 	var all sync.WaitGroup
@@ -140,9 +139,12 @@ func TestCaseR02ResumeRacesExpiry(t *testing.T) {
 	all.Wait()
 	resumed := 0
 	for i, run := range runs {
-		err := run.Get(b.patient(), nil)
 		if answers[i] == nil {
 			resumed++
+			_, answers[i] = b.update(run, "stop", `{"grace":"0s"}`) // refused if it had expired
+		}
+		err := run.Get(b.patient(), nil)
+		if answers[i] == nil {
 			require.NoError(t, err, "resumed and yet expired")
 		} else {
 			require.Equal(t, activities.TypeExpired, activities.TypeOf(err), "refused with %v and yet went on", answers[i])
@@ -225,10 +227,11 @@ func TestCaseR07SameHistorySameCommands(t *testing.T) {
 // another, or the next one does.
 func TestCaseR11RollOver(t *testing.T) {
 	b := newBench(t)
-	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"3s","ignoreCancel":true}},
+	until, release := b.hold()
+	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"30s","input":{"until":"` + until + `","ignoreCancel":true}},
 		{"id":"b","activity":"Test.Job","after":["a"]}]}`)
 	first := run.GetRunID()
-	b.await(run, "a runs", jobRunning(0))
+	b.awaitStarted(run, "a/1")
 	waited := make(chan error, 1)
 	go func() {
 		s, err := b.update(run, "suspend", `{"grace":"60s","wait":"60s"}`)
@@ -256,6 +259,7 @@ func TestCaseR11RollOver(t *testing.T) {
 		}()
 	}
 	lengthen(b, run)
+	release()
 	require.NoError(t, <-waited)
 	b.awaitNext(run, first)
 	require.True(t, status(t, b.Starter("request", "suspend", run.GetID()).OK(t)).AlreadySuspended)
@@ -270,7 +274,7 @@ func TestCaseR11RollOver(t *testing.T) {
 
 func TestCaseR11CallersGetADefiniteAnswer(t *testing.T) {
 	b := newBench(t)
-	stubborn := `{"suspendTTL":"2s","jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"takes":"8s","ignoreCancel":true}}]}`
+	stubborn := `{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"30s","input":{"takes":"20s","ignoreCancel":true}}]}`
 	for name, meanwhile := range map[string]func(t *testing.T, run client.WorkflowRun){
 		"cancel": func(t *testing.T, run client.WorkflowRun) {
 			require.NoError(t, b.c.CancelWorkflow(t.Context(), run.GetID(), ""))
@@ -281,22 +285,27 @@ func TestCaseR11CallersGetADefiniteAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := b.start(stubborn)
-			b.await(run, "a runs", jobRunning(0))
-			answered := make(chan *request.Status, 1)
+			b.awaitStarted(run, "a/1")
+			answered, ttl := make(chan *request.Status, 1), ""
+			if name == "expiry" {
+				ttl = "1s"
+			}
 			go func() {
 				s := &request.Status{}
-				if err := b.updateInto(run, "suspend", `{"grace":"30s","wait":"30s"}`, s); err != nil {
+				if err := b.updateInto(run, "suspend", fmt.Sprintf(`{"grace":"30s","wait":"30s","ttl":%q}`, ttl), s); err != nil {
 					s = &request.Status{Reason: err.Error()}
 				}
 				answered <- s
 			}()
-			b.await(run, "it is suspended", func(s *request.Status) bool { return s.State == "SUSPENDED" && s.Stopping == 1 })
+			b.await(run, "it is suspended", func(s *request.Status) bool {
+				return s.State == "SUSPENDED" && s.Stopping == 1 || name == "expiry" && s.State == "FAIL"
+			})
 			meanwhile(t, run)
 			select {
 			case s := <-answered:
 				want := map[string]jobchain.State{"cancel": jobchain.Stopped, "expiry": jobchain.Fail, "resume": jobchain.Running, "stop": jobchain.Stopped}[name]
 				require.Equal(t, want, s.State, s.Reason)
-			case <-time.After(20 * time.Second):
+			case <-b.patient().Done():
 				t.Fatal("no answer")
 			}
 		})
@@ -312,8 +321,7 @@ func TestCaseR11MessagesAtTheEnd(t *testing.T) {
 		for i := range 5 {
 			all.Go(func() {
 				time.Sleep(time.Duration(i) * 40 * time.Millisecond)
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-				defer cancel()
+				ctx := b.patient()
 				handle, err := b.c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: "resume",
 					Args: []any{json.RawMessage(`{}`)}, WaitForStage: client.WorkflowUpdateStageCompleted})
 				var s request.Status

@@ -2,7 +2,6 @@ package requests_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,10 +15,8 @@ func TestCommandsTellThatNoWorkerAnswers(t *testing.T) {
 	id := "request/" + p.Name("unanswered")
 	p.Starter("request", "run", "-f", file, "--id", id).OK(t)
 	for _, command := range [][]string{{"suspend", id, "--reason", "why"}, {"claim", id, "--holder", "me"}} {
-		began := time.Now()
 		told := p.Starter(append([]string{"request"}, command...)...).Exits(t, 1)
 		require.Contains(t, told.Stderr, "no worker polls queue "+p.TaskQueue)
 		require.Contains(t, told.Stderr, id)
-		require.Less(t, time.Since(began), 30*time.Second)
 	}
 }

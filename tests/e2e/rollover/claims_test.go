@@ -52,9 +52,8 @@ func TestTasksThatFinishDuringARollOverAreAllCounted(t *testing.T) {
 	s.StartWorker()
 	const tasks = 30
 	g := claimer(t, s, tasks, "200ms")
-	atOnce(g.resizes(0), g.resizes(1))
+	g.storm(2, g.resizes(0), g.resizes(1))
 	await(g, "all ran", func(c claimed) bool { return c.Claimed == tasks && c.Finished == tasks })
-	g.rolledOver(1)
 	g.must(message{"drain", `{"wait":"1m"}`, false}, nil)
 	var result claimed
 	g.result(&result)
@@ -68,11 +67,9 @@ func TestAClaimerThatRollsOverStopsItsTasks(t *testing.T) {
 	s.StartWorker()
 	g := claimer(t, s, 4, "10m")
 	await(g, "all run", func(c claimed) bool { return c.Running == 4 })
-	stop := func() { g.must(message{"stop", `{"reason":"over"}`, false}, nil) }
-	atOnce(g.resizes(0), g.resizes(1))
-	stop()
+	g.storm(2, g.resizes(0), g.resizes(1))
+	g.must(message{"stop", `{"reason":"over"}`, false}, nil)
 	var result claimed
 	g.result(&result)
 	require.Equal(t, claimed{State: "STOPPED", Capacity: result.Capacity, Claimed: 4, Finished: 4}, result)
-	g.rolledOver(1)
 }

@@ -6,6 +6,7 @@ package rollover_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -115,10 +116,19 @@ func (g *target) runs() (runs [][]*historypb.HistoryEvent) {
 	return runs
 }
 
-// rolledOver fails the test unless the workflow continued as new so often.
-func (g *target) rolledOver(atLeast int) {
+// storm has senders send, again and again until the workflow has continued as new
+// so often, and tells how many times that was.
+func (g *target) storm(rolls int, senders ...func()) (times int) {
 	g.t.Helper()
-	require.GreaterOrEqual(g.t, len(g.runs()), atLeast+1, "runs of %s", g.id)
+	harness.Await(g.t, g.id+" continues as new", func(context.Context) error {
+		if n := len(g.runs()); n > rolls || g.t.Failed() {
+			return nil
+		}
+		atOnce(senders...)
+		times++
+		return errors.New("not yet")
+	})
+	return times
 }
 
 // arrived are the messages that the server has taken in, in order.

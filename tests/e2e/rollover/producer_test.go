@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
@@ -27,12 +26,12 @@ func TestRecordsAddedDuringARollOverAreStoredOnce(t *testing.T) {
 	stream := s.NewStream(2)
 	g := start(t, s, workflows.TypeProducer, workflows.ProducerID(stream), fmt.Sprintf(`{"stream":%q,"flushInterval":"100ms","batchSize":10}`, stream))
 	const senders, each = 4, 25
-	var adding atomic.Int64
-	adding.Store(senders)
+	var next [senders]int // of each sender's records
 	adds := func(sender int) func() {
 		return func() {
-			defer adding.Add(-1)
-			for n := range each {
+			for range each {
+				n := next[sender]
+				next[sender]++
 				data := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%d/%03d", sender, n))
 				m := message{"add", fmt.Sprintf(`{"records":[{"Data":%q,"PartitionKey":"key-%d"}]}`, data, sender), false}
 				var answer producer.AddAnswer
@@ -48,7 +47,7 @@ func TestRecordsAddedDuringARollOverAreStoredOnce(t *testing.T) {
 		}
 	}
 	others := func() {
-		for adding.Load() > 0 {
+		for range 6 {
 			for _, m := range []message{{"stop", `{}`, false}, {"start", `{}`, false}, {"flush", `{"wait":"10s"}`, false}} {
 				if err := g.send(m, nil); err != nil {
 					t.Errorf("%+v: %v", m, err)
@@ -56,7 +55,7 @@ func TestRecordsAddedDuringARollOverAreStoredOnce(t *testing.T) {
 			}
 		}
 	}
-	atOnce(adds(0), adds(1), adds(2), adds(3), others)
+	times := g.storm(5, adds(0), adds(1), adds(2), adds(3), others)
 	harness.Await(t, "all is sent", func(context.Context) error {
 		var answer producer.FlushAnswer // comes early when a run ends
 		if err := g.send(message{"flush", `{"wait":"30s"}`, false}, &answer); err != nil {
@@ -67,11 +66,10 @@ func TestRecordsAddedDuringARollOverAreStoredOnce(t *testing.T) {
 		}
 		return nil
 	})
-	g.rolledOver(3)
 
 	var want [senders][]string
 	for sender := range want {
-		for n := range each {
+		for n := range times * each {
 			want[sender] = append(want[sender], fmt.Sprintf("%d/%03d", sender, n))
 		}
 	}

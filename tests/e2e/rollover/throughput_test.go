@@ -47,7 +47,7 @@ func TestPausesSentDuringARollOverAllTakeEffect(t *testing.T) {
 			}
 		}
 	}
-	atOnce(switches(0, true), switches(1, true), switches(2, false), switches(3, true), leases)
+	times := g.storm(5, switches(0, true), switches(1, true), switches(2, false), switches(3, true), leases)
 
 	asked, reason := []string{}, ""
 	for _, m := range g.arrived() {
@@ -62,8 +62,7 @@ func TestPausesSentDuringARollOverAllTakeEffect(t *testing.T) {
 	require.Equal(t, reason, fmt.Sprintf(`{"reason":%q}`, last.Reason))
 	require.Equal(t, throughput.Milli(10*(10+each-1)), last.Utilization)
 	require.Equal(t, asked, g.states())
-	require.Len(t, g.arrived(), 4*each+3*each)
-	g.rolledOver(3)
+	require.Len(t, g.arrived(), times*(4*each+3*each))
 	g.must(message{"unpause", `{}`, true}, nil)
 	g.must(message{"set", `{"utilization":0.98}`, false}, nil)
 }

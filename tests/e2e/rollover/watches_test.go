@@ -1,13 +1,16 @@
 package rollover_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
 
 	"sluice/tests/harness"
 	"sluice/workflows"
@@ -39,13 +42,12 @@ func TestObservationsSentDuringARollOverAreAllCounted(t *testing.T) {
 	for range senders {
 		all = append(all, observes)
 	}
-	atOnce(all...)
-	await(g, "all are counted", func(w watched) bool { return w.Count == senders*each })
-	g.rolledOver(3)
+	total := int64(g.storm(5, all...) * senders * each)
+	await(g, "all are counted", func(w watched) bool { return w.Count == total })
 	g.must(message{"finish", `{"reason":"enough"}`, false}, nil)
 	var result watched
 	g.result(&result)
-	require.Equal(t, watched{Count: senders * each, Reason: "forced"}, result)
+	require.Equal(t, watched{Count: total, Reason: "forced"}, result)
 }
 
 func TestAWatchThatRollsOverIsTunedByEveryMessage(t *testing.T) {
@@ -57,9 +59,8 @@ func TestAWatchThatRollsOverIsTunedByEveryMessage(t *testing.T) {
 	require.NoError(t, err)
 	g := start(t, s, workflows.TypeQuiescence, s.Name("watch"),
 		fmt.Sprintf(`{"source":{"s3":{"bucket":%q}},"repeats":100,"delay":{"base":"10m"}}`, landing))
-	atOnce(g.tunes(1), g.tunes(2))
+	g.storm(3, g.tunes(1), g.tunes(2))
 	await(g, "it still watches", func(w watched) bool { return w.Count == 1 })
-	g.rolledOver(1)
 	g.must(message{"stop", `{}`, false}, nil)
 	var result watched
 	g.result(&result)
@@ -75,6 +76,7 @@ func (g *target) tunes(sender int) func() {
 			if err := g.send(message{"tune", fmt.Sprintf(`{"repeats":%d}`, repeats), false}, &answer); err != nil || answer.RepeatsNeeded != repeats {
 				g.t.Errorf("tuned to %d: %+v, %v", repeats, answer, err)
 			}
+			pause()
 		}
 	}
 }
@@ -86,9 +88,8 @@ func TestACounterAnswersEveryoneThatEndsIt(t *testing.T) {
 	s := harness.Start(t)
 	s.StartWorker()
 	for name, ends := range map[string]struct {
-		messages []string
-		state    string
-	}{"drained": {[]string{"drain", "drain"}, "DONE"}, "stopped": {[]string{"stop", "stop"}, "STOPPED"}} {
+		message, state string
+	}{"drained": {"drain", "DONE"}, "stopped": {"stop", "STOPPED"}} {
 		t.Run(name, func(t *testing.T) {
 			url := s.NewQueue(nil)
 			g := start(t, s, workflows.TypeCountObjects, s.Name("count"), fmt.Sprintf(`{"queueUrl":%q,"table":%q}`, url, s.NewTable(harness.Table{})))
@@ -98,15 +99,20 @@ func TestACounterAnswersEveryoneThatEndsIt(t *testing.T) {
 				_, err := s.SQS.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &url, MessageBody: &body})
 				require.NoError(t, err)
 			}
-			end := func(name string) func() {
-				return func() {
-					var answer countobjects.Status
-					if err := g.send(message{name, `{"wait":"1m"}`, false}, &answer); err != nil || answer.State != ends.state {
-						t.Errorf("%s: %+v, %v", name, answer, err)
-					}
+			var answered atomic.Int64
+			end := func() {
+				var answer countobjects.Status
+				var ended *serviceerror.NotFound
+				err := g.send(message{ends.message, `{"wait":"1m"}`, false}, &answer)
+				switch {
+				case err == nil && answer.State == ends.state:
+					answered.Add(1)
+				case !errors.As(err, &ended): // before this one came
+					t.Errorf("%s: %+v, %v", ends.message, answer, err)
 				}
 			}
-			atOnce(end(ends.messages[0]), end(ends.messages[1]))
+			atOnce(end, end, end)
+			require.Positive(t, answered.Load())
 			var result countobjects.Status
 			g.result(&result)
 			require.Equal(t, ends.state, result.State)

@@ -36,6 +36,7 @@ const (
 // Input is what a job is to do, in this order.
 type Input struct {
 	Takes        duration.Duration `json:"takes,omitzero"`
+	Until        string            `json:"until,omitempty"`        // in place of takes: works on until this file is there
 	Step         duration.Duration `json:"step,omitzero"`          // between two looks at whether to stop; 20 ms
 	Checkpoints  bool              `json:"checkpoints,omitempty"`  // heartbeats its step, goes on from it, and returns where it began
 	IgnoreCancel bool              `json:"ignoreCancel,omitempty"` // works on when asked to stop
@@ -123,8 +124,7 @@ func work(ctx context.Context, in Input) (first int, err error) {
 	if step == 0 {
 		step = usualStep
 	}
-	steps := int(in.Takes.Std() / step)
-	for n := first; n < steps; n++ {
+	for n := first; !in.over(n, step); n++ {
 		if in.Checkpoints {
 			activity.RecordHeartbeat(ctx, n)
 		} else {
@@ -147,6 +147,15 @@ func work(ctx context.Context, in Input) (first int, err error) {
 		}
 	}
 	return first, nil
+}
+
+// over says that the job has done its work after n steps.
+func (in *Input) over(n int, step time.Duration) bool {
+	if in.Until == "" {
+		return n >= int(in.Takes.Std()/step)
+	}
+	_, err := os.Stat(in.Until)
+	return err == nil
 }
 
 // keyOf names the try: all its dispatches have it.
@@ -221,6 +230,9 @@ func RunChild(ctx workflow.Context, in ChildInput) (json.RawMessage, error) {
 			return nil, err
 		}
 	} else if err := workflow.Sleep(wait, in.Takes.Std()); err != nil {
+		return nil, err
+	}
+	if err := wait.Err(); err != nil { // came as it woke; another run would not hear of it
 		return nil, err
 	}
 	if in.Rolls > 0 {
