@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/tests/harness"
-	"sluice/workflows"
+	"sluice/workflows/ingest"
 )
 
 // All at once: the claimer, its tasks, the counter and the watch of an ingestion
@@ -38,7 +38,7 @@ func TestAnIngestionWhoseWorkflowsRollOverDeliversAll(t *testing.T) {
 		"deadline": "10m",
 	})
 	require.NoError(t, err)
-	var result workflows.IngestResult
+	var result ingest.Result
 	out := s.StarterWith(string(document), "ingest", "run", "--id", s.Name("ingest"), "-f", "-", "--wait").OK(t)
 	require.NoError(t, json.Unmarshal([]byte(out.Stdout), &result), out.Stdout)
 	require.EqualValues(t, objects, result.Tasks)
