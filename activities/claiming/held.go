@@ -18,15 +18,22 @@ type held struct {
 	azurequeue.Message
 	from    azurequeue.Source
 	message taskmessage.Message
+	broken  error // it is a poison record that does not have the whole message
 	busy    sync.Mutex
 	settled bool // no more extensions
 	owed    bool // dealt with, to be deleted
 	unsure  bool // an extension had no answer: the receipt may be old
 }
 
-// hold takes a delivery into care.
+// hold takes a delivery into care. Poison that was moved back by hand is the
+// message again, and is extended and given back as that.
 func (p *poller) hold(from azurequeue.Source, d azurequeue.Message) *held {
 	h := &held{Message: d, from: from}
+	if plain, err := taskmessage.Unpoisoned(d.Text); err != nil {
+		h.broken = err
+	} else {
+		h.Text = plain
+	}
 	p.mu.Lock()
 	p.held[h] = true
 	p.mu.Unlock()

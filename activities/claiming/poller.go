@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,12 +42,14 @@ func (c *Claimer) All() []activities.Named {
 
 // Timing of the polling activity.
 const (
-	controlEvery = 2 * time.Second       // how soon an idle claimer learns of drain, stop, capacity
-	fullWait     = 50 * time.Millisecond // first wait for a task to finish
+	controlEvery = 2 * time.Second        // how soon an idle claimer learns of drain, stop, capacity
+	tellSoon     = 200 * time.Millisecond // between looks whether to report what was started
+	fullWait     = 50 * time.Millisecond  // first wait for a task to finish
 	fullWaitMax  = time.Second
 	gather       = 200 * time.Millisecond // small numbers of free slots are gathered this long
 	shift        = 12 * time.Hour         // an activity that has nothing to tell ends after this
 	failureCap   = 30 * time.Second       // longest back-off of a failing queue or service
+	refusedRest  = 5 * time.Minute        // until a claimer whose settings are refused tries once more
 	beatTimeout  = 5 * time.Second
 )
 
@@ -80,6 +83,7 @@ type poller struct {
 	empty     int           // sweeps in a row that found nothing
 	nextSweep time.Time     // not before
 	failures  int           // batches in a row in which the service or Temporal failed
+	refused   bool          // Temporal refused what the claimer was set to, at the last sweep
 	full      time.Duration // last wait for a slot
 	freeSince time.Time     // some slots are free since
 	watching  watchState
@@ -134,7 +138,7 @@ func (c *Claimer) Poll(ctx context.Context, in wire.PollInput) (wire.PollReport,
 				return p.memory().Report(), nil
 			}
 			p.watch(ctx, control)
-			wait = p.step(ctx, control)
+			wait = min(p.step(ctx, control), p.untilTold())
 		}
 		p.sleep(resting, wait)
 	}
@@ -184,6 +188,9 @@ func (p *poller) step(ctx context.Context, control wire.ClaimControl) time.Durat
 	if p.gathering(now, free, control.Capacity) {
 		return fullWait
 	}
+	if p.refused {
+		free = 1 // one message shows whether it is still so
+	}
 	result := p.sweep(ctx, free)
 	p.freeSince = time.Time{}
 	return p.pause(result)
@@ -216,6 +223,10 @@ func (p *poller) pause(s sweepResult) time.Duration {
 	} else if s.decided > 0 {
 		p.failures = 0
 	}
+	if s.refused {
+		wait = refusedRest
+	}
+	p.refused = s.refused
 	p.nextSweep = time.Now().Add(wait)
 	return min(wait, controlEvery)
 }
@@ -287,19 +298,26 @@ func (p *poller) due(control wire.ClaimControl) bool {
 	if len(p.tasks) > 0 && p.news.since.IsZero() {
 		p.news.since = p.tasks[0].Since
 	}
-	sure := 0
-	for _, t := range p.tasks {
-		if t.Sure {
-			sure++
-		}
-	}
 	since := p.news.since
 	if since.IsZero() {
 		since = p.began
 	}
-	p.credit = p.credit.Earn(now, 0)
-	news := taskclaim.News{Started: sure, Other: p.news.other, Urgent: len(p.news.lost) > 0, Age: now.Sub(since)}
+	p.credit = p.credit.Earn(now)
+	news := taskclaim.News{
+		Started: slices.ContainsFunc(p.tasks, func(t wire.OpenTask) bool { return t.Sure }),
+		Other:   p.news.other, Urgent: len(p.news.lost) > 0, Age: now.Sub(since), Quiet: now.Sub(p.began),
+	}
 	return news.Due(p.credit)
+}
+
+// untilTold is how long the loop may wait before it looks again whether to report.
+func (p *poller) untilTold() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.tasks) > 0 || len(p.news.lost) > 0 {
+		return tellSoon
+	}
+	return controlEvery
 }
 
 // sleep waits, but not past the end of the context or the worker's stop.

@@ -24,12 +24,13 @@ import (
 type startState int
 
 const (
-	startFailed startState = iota // it did not start: the message is kept
-	startUnsure                   // it may have started: the message is kept, the slot too
-	startDone                     // it runs, and is ours
-	startOther                    // it was started before, and is counted elsewhere or not ours
-	startBad                      // it can never be started
-	startBack                     // not started since the claimer was told to stop: handed back
+	startFailed  startState = iota // it did not start: the message is kept
+	startUnsure                    // it may have started: the message is kept, the slot too
+	startDone                      // it runs, and is ours
+	startOther                     // it was started before, and is counted elsewhere or not ours
+	startBad                       // it can never be started
+	startRefused                   // Temporal refuses what the claimer was set to, whatever the message
+	startBack                      // not started since the claimer was told to stop: handed back
 )
 
 // startTimeout bounds a start. It is below the heartbeat timeout, and a start
@@ -123,7 +124,6 @@ func (p *poller) settleStart(ctx context.Context, c *candidate, err error) {
 		if t := p.task(id); t != nil {
 			t.Sure = true
 		}
-		p.credit = p.credit.Earn(time.Now(), 1)
 		p.mu.Unlock()
 		p.count("sluice_claim_started", c.from.Name())
 		p.deleteSoon(ctx, c.held)
@@ -135,6 +135,9 @@ func (p *poller) settleStart(ctx context.Context, c *candidate, err error) {
 	case startBad:
 		p.forgetTask(id)
 		p.refuse(ctx, c, err)
+	case startRefused:
+		p.forgetTask(id)
+		p.settingsRefused(ctx, c, err)
 	default:
 		p.forgetTask(id)
 		p.noteError(c.from.Name(), fmt.Errorf("Task.Start %s: %w", id, err))
@@ -151,6 +154,17 @@ func (p *poller) refuse(ctx context.Context, c *candidate, err error) {
 		return
 	}
 	p.poison(ctx, c.held, "it cannot be started: "+err.Error())
+}
+
+// settingsRefused keeps the message of a task that Temporal takes with no payload
+// either: the claimer's own settings are at fault, and it claims nothing while they
+// are. A run that was claimed goes back to the service, which has it done elsewhere.
+func (p *poller) settingsRefused(ctx context.Context, c *candidate, err error) {
+	p.noteError(c.from.Name(), fmt.Errorf("claiming has stopped, since Temporal refuses the claimer's own settings; every message stays: %w", err))
+	if p.in.Spec.Claim.Used() {
+		p.report(ctx, c, wire.ReasonWorkerShutdown)
+	}
+	p.keep(ctx, c.held, err.Error())
 }
 
 // handBack returns a claim that came after stop.
@@ -201,12 +215,21 @@ func (p *poller) start(ctx context.Context, c *candidate) (startState, error) {
 	case errors.As(err, &exists):
 		return p.startedBefore(ctx, c)
 	case errors.As(err, &invalid):
-		return startBad, errors.New(activities.Redact(invalid.Error()))
+		state := startRefused
+		if len(c.payload) > largePayload {
+			state = startBad
+		}
+		return state, errors.New(activities.Redact(invalid.Error()))
 	default:
 		err = errors.New(activities.Redact(err.Error()))
 		return p.afterFault(ctx, c, err)
 	}
 }
+
+// largePayload is the size from which a payload may be what Temporal refuses: its
+// servers take at least this much. All else of a message that goes into a start is
+// bounded, so that a smaller one is refused for what the claimer adds to it.
+const largePayload = 128 << 10
 
 // afterFault decides about a start whose answer was lost.
 func (p *poller) afterFault(ctx context.Context, c *candidate, err error) (startState, error) {

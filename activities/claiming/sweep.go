@@ -13,15 +13,17 @@ import (
 
 // sweepResult tells what a look at all queues came to.
 type sweepResult struct {
-	found     int // messages received
-	decided   int // messages about which something was decided
-	undecided int // messages kept since nobody could decide
+	found     int  // messages received
+	decided   int  // messages about which something was decided
+	undecided int  // messages kept since nobody could decide
+	refused   bool // what the claimer was set to is refused
 }
 
 func (s *sweepResult) add(o sweepResult) {
 	s.found += o.found
 	s.decided += o.decided
 	s.undecided += o.undecided
+	s.refused = s.refused || o.refused
 }
 
 // sweep claims up to free tasks: each queue in order until it is empty, so that
@@ -49,7 +51,7 @@ func (p *poller) sweep(ctx context.Context, free int) (result sweepResult) {
 			part, started := p.batch(ctx, q, deliveries)
 			result.add(part)
 			free -= started
-			if part.undecided > 0 && part.decided == 0 {
+			if part.refused || part.undecided > 0 && part.decided == 0 {
 				return result // nobody decides: more claims would only be more to give back
 			}
 			if len(deliveries) < min(free, taskclaim.MaxPoll) && started == 0 {
@@ -126,7 +128,8 @@ func (p *poller) batch(ctx context.Context, q azurequeue.Source, deliveries []az
 	}
 	started := p.startAll(ctx, claimed)
 	for _, c := range claimed {
-		if c.state == startFailed || c.state == startUnsure {
+		result.refused = result.refused || c.state == startRefused
+		if c.state == startFailed || c.state == startUnsure || c.state == startRefused {
 			result.undecided++
 		} else {
 			result.decided++
@@ -138,7 +141,11 @@ func (p *poller) batch(ctx context.Context, q azurequeue.Source, deliveries []az
 // read decodes a message and judges its number of deliveries. It returns the
 // reason when the message is poison.
 func (p *poller) read(h *held) (reason string, ok bool) {
+	if h.broken != nil {
+		return h.broken.Error(), false
+	}
 	m, err := taskmessage.Decode(h.Text)
+	m.Excused = m.ExcusedOf(h.DequeueCount)
 	h.message = m
 	p.mu.Lock()
 	excused := m.Excused + p.excused.get(h.ID)

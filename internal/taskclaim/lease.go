@@ -14,6 +14,9 @@ const Margin = 30 * time.Second
 type Lease struct {
 	TakenAt    time.Time `json:"takenAt"`
 	TakenUntil time.Time `json:"takenUntil"`
+	// Spare is how long before the end the work stops, where that does not
+	// follow from the two: a renewal that extends nothing must not shrink it.
+	Spare time.Duration `json:"spare,omitempty"`
 }
 
 // Local turns the service's takenUntil into the clock of the caller, who sent
@@ -33,11 +36,18 @@ func Local(takenUntil, date, sent, received time.Time) Lease {
 // ReclaimAt is when to renew: before ahead of the end, but not before half of
 // the claim's time is over, so that short claims are not renewed all the time.
 // random in [0, 1) moves it up to a tenth of the remaining time ahead, which
-// spreads tasks that were claimed together.
+// spreads tasks that were claimed together. It is never after StopAt, and where
+// before would have it so, it is half-way there.
 func (l Lease) ReclaimAt(before time.Duration, random float64) time.Time {
-	whole := l.TakenUntil.Sub(l.TakenAt)
-	half := l.TakenAt.Add(whole / 2)
+	stop := l.StopAt()
+	half := l.TakenAt.Add(l.TakenUntil.Sub(l.TakenAt) / 2)
+	if !half.Before(stop) { // nothing was extended, and there is no time to ask again
+		return stop
+	}
 	at := l.TakenUntil.Add(-before)
+	if !at.Before(stop) {
+		at = half.Add(stop.Sub(half) / 2)
+	}
 	if at.Before(half) {
 		return half
 	}
@@ -45,17 +55,27 @@ func (l Lease) ReclaimAt(before time.Duration, random float64) time.Time {
 	return at.Add(-jitter)
 }
 
-// StopAt is when unreclaimed work is cancelled: Margin before the end. Of a claim
-// shorter than four margins three quarters are used, since else its renewal,
-// which is due at half, would have no time.
-func (l Lease) StopAt() time.Time {
-	whole := l.TakenUntil.Sub(l.TakenAt)
-	return l.TakenAt.Add(max(whole-Margin, whole/4*3))
+// StopAt is when unreclaimed work is cancelled: Margin before the end, or a
+// quarter of a claim shorter than four margins, since else its renewal, which is
+// due at half, would have no time.
+func (l Lease) StopAt() time.Time { return l.TakenUntil.Add(-l.margin()) }
+
+func (l Lease) margin() time.Duration {
+	if l.Spare > 0 {
+		return l.Spare
+	}
+	return min(Margin, l.TakenUntil.Sub(l.TakenAt)/4)
 }
 
 // Renew returns the lease after the service answered a reclaim; it never ends
-// earlier than before.
+// earlier than before. An answer that adds less than the margin is no new claim:
+// what is left would look like a short one, whose margin shrinks to nothing as it
+// is renewed again and again, and the work would stop when the claim is over.
 func (l Lease) Renew(next Lease) Lease {
+	if next.TakenUntil.Sub(l.TakenUntil) >= l.margin() {
+		return next
+	}
+	next.Spare = l.margin()
 	if next.TakenUntil.Before(l.TakenUntil) {
 		next.TakenUntil = l.TakenUntil
 	}

@@ -23,7 +23,8 @@ func TestReclaimAt(t *testing.T) {
 		{20 * time.Minute, 3 * time.Minute, 17 * time.Minute},
 		{20 * time.Minute, 15 * time.Minute, 10 * time.Minute}, // not before half
 		{4 * time.Minute, 3 * time.Minute, 2 * time.Minute},
-		{20 * time.Minute, 0, 20 * time.Minute},
+		{20 * time.Minute, 0, 14*time.Minute + 45*time.Second}, // half-way from half to the stop at 19m30s
+		{20 * time.Minute, 30 * time.Second, 14*time.Minute + 45*time.Second},
 	} {
 		require.Equal(t, noon.Add(c.want), lease(c.claim).ReclaimAt(c.before, 0), "%+v", c)
 	}
@@ -65,6 +66,41 @@ func TestLocalLeaseNeverOutlivesTheServices(t *testing.T) {
 		require.False(t, got.TakenUntil.After(truth))
 		require.Less(t, truth.Sub(got.TakenUntil), toService+2*time.Second)
 	})
+}
+
+// A service that answers renewals without extending the claim, or by next to
+// nothing, is asked a few times more, and the work stops as long before the end as
+// it would have without: not nanoseconds before it.
+func TestRenewalsThatExtendNothingDoNotShrinkTheMargin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		claim := time.Duration(rapid.Int64Range(int64(4*time.Second), int64(time.Hour)).Draw(t, "claim"))
+		before := time.Duration(rapid.Int64Range(0, int64(10*time.Minute)).Draw(t, "before"))
+		extends := rapid.SampledFrom([]time.Duration{-time.Hour, -1, 0, 1, time.Millisecond}).Draw(t, "extends")
+		l := lease(claim)
+		margin := min(taskclaim.Margin, claim/4)
+		now, asked := noon, 0
+		for {
+			now = l.ReclaimAt(before, 0)
+			if !now.Before(l.StopAt()) {
+				break
+			}
+			l = l.Renew(taskclaim.Lease{TakenAt: now, TakenUntil: l.TakenUntil.Add(extends)})
+			asked++
+			require.LessOrEqual(t, asked, 64, "it is asked for ever")
+		}
+		require.InDelta(t, margin, l.TakenUntil.Sub(now), 8)
+		require.False(t, l.TakenUntil.Before(noon.Add(claim)))
+	})
+}
+
+// One renewal that extended nothing does not hold back those that do.
+func TestRenewalAfterOneThatExtendedNothing(t *testing.T) {
+	l := lease(20 * time.Minute)
+	at := noon.Add(17 * time.Minute)
+	l = l.Renew(taskclaim.Lease{TakenAt: at, TakenUntil: l.TakenUntil})
+	l = l.Renew(taskclaim.Lease{TakenAt: at, TakenUntil: at.Add(20 * time.Minute)})
+	require.Equal(t, at.Add(20*time.Minute-taskclaim.Margin), l.StopAt())
+	require.Equal(t, at.Add(17*time.Minute), l.ReclaimAt(3*time.Minute, 0))
 }
 
 func TestLeaseNeverMovesBack(t *testing.T) {

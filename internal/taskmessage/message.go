@@ -61,6 +61,16 @@ func Decode(text string) (Message, error) {
 	return m, nil
 }
 
+// ExcusedOf is how many of so many deliveries, the present one included, the
+// message may rightly say are excused: at most those before. A number beyond that
+// was not written by a claimer of this queue, and excuses nothing.
+func (m Message) ExcusedOf(deliveries int64) int64 {
+	if m.Excused >= deliveries {
+		return 0
+	}
+	return m.Excused
+}
+
 func (m *Message) setTaskID(raw json.RawMessage) error {
 	if raw == nil {
 		return fmt.Errorf("taskId is missing")

@@ -113,6 +113,43 @@ func (r Record) Replayable() (string, error) {
 	return text, nil // unreadable: as it was, so that mended claimers may read it
 }
 
+// maxNesting bounds the records within a record: each claimer that did not read
+// them has wrapped what it found once more.
+const maxNesting = 32
+
+// Unpoisoned returns the message in a poison record that somebody moved back to a
+// queue as it was, with its excused deliveries taken off as Replayable does, and
+// any other text unchanged. It fails where the record does not have the whole
+// message.
+func Unpoisoned(text string) (string, error) {
+	for range maxNesting {
+		record, ok := asRecord(text)
+		if !ok {
+			return text, nil
+		}
+		inner, err := record.Replayable()
+		if err != nil {
+			return "", err
+		}
+		text = inner
+	}
+	return "", fmt.Errorf("a poison record within %d others", maxNesting)
+}
+
+// asRecord reads a text that is a poison record and nothing else: it names no task.
+func asRecord(text string) (Record, bool) {
+	fields, _, err := read(text)
+	if err != nil || fields["taskId"] != nil || fields["poisonedAt"] == nil || fields["body"] == nil {
+		return Record{}, false
+	}
+	raw, err := marshal(fields)
+	if err != nil {
+		return Record{}, false
+	}
+	record, err := Unwrap(string(raw))
+	return record, err == nil
+}
+
 func pack(s string) (string, error) {
 	var buf bytes.Buffer
 	w, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)

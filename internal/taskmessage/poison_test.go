@@ -95,3 +95,33 @@ func TestUnwrapRefusesWhatIsNoRecord(t *testing.T) {
 		require.Error(t, err, "%q", text)
 	}
 }
+
+// What somebody moves back from the poison queue by hand is the message again, as
+// it is or in base64, compressed, and however often it was wrapped.
+func TestPoisonMovedBackByHandIsTheMessage(t *testing.T) {
+	const body = `{"taskId":"a","runId":2,"payload":{"x":1},"excused":7}`
+	wrap := func(text string) string {
+		wrapped, err := taskmessage.Record{MessageID: "m", Queue: "q", Reason: "r", PoisonedAt: time.Unix(0, 0).UTC()}.Wrap(text)
+		require.NoError(t, err)
+		return wrapped
+	}
+	long := `{"taskId":"a","runId":2,"payload":{"x":"` + strings.Repeat("\\", 20_000) + `"}}`
+	for name, text := range map[string]string{
+		"plain": wrap(body), "in base64": b64(wrap(body)), "twice": wrap(wrap(body)), "of base64": wrap(b64(body)), "compressed": wrap(long),
+	} {
+		plain, err := taskmessage.Unpoisoned(text)
+		require.NoError(t, err, name)
+		m, err := taskmessage.Decode(plain)
+		require.NoError(t, err, name)
+		require.Equal(t, "a", m.TaskID, name)
+		require.EqualValues(t, 2, m.RunID, name)
+		require.Zero(t, m.Excused, "its deliveries are counted anew")
+	}
+	for _, text := range []string{body, "", "!!", `{"taskId":"a","messageId":"m","poisonedAt":"1970-01-01T00:00:00Z","body":"x"}`} {
+		same, err := taskmessage.Unpoisoned(text)
+		require.NoError(t, err)
+		require.Equal(t, text, same)
+	}
+	_, err := taskmessage.Unpoisoned(`{"messageId":"m","poisonedAt":"1970-01-01T00:00:00Z","bodyEncoding":"cut","bodyBytes":9,"body":"x"}`)
+	require.ErrorContains(t, err, "1 of 9 bytes are kept")
+}

@@ -38,6 +38,22 @@ func TestExcusedDeliveriesDoNotCount(t *testing.T) {
 	require.Equal(t, "delivered 20 times, 15 of them excused; the limit is 5", limits.TooOften(20, 15))
 }
 
+// A message that says of itself that more deliveries are excused than there were
+// is poison in the end, as any other that fails each time.
+func TestExcusedBeyondTheDeliveriesExcusesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limits := taskmessage.Limits{Warn: 5, Poison: rapid.Int64Range(1, 50).Draw(t, "poison")}
+		m := taskmessage.Message{Excused: rapid.SampledFrom([]int64{0, 1, 14, 15, 16, 1 << 20, math.MaxInt32}).Draw(t, "excused")}
+		require.Less(t, m.ExcusedOf(1), int64(1))
+		deliveries := int64(1)
+		for limits.Judge(deliveries, m.ExcusedOf(deliveries)) != taskmessage.Poison {
+			deliveries++
+			require.LessOrEqual(t, deliveries, limits.Poison+16, "never poison")
+		}
+	})
+	require.EqualValues(t, 3, taskmessage.Message{Excused: 3}.ExcusedOf(4), "all before this one")
+}
+
 // Whatever a message says of itself, this delivery counts, and more deliveries
 // never make it less poisonous.
 func TestJudgeIsMonotonic(t *testing.T) {

@@ -260,7 +260,9 @@ func (m PollMemory) Report() PollReport {
 			report.Carry.Unsure = append(report.Carry.Unsure, t)
 		}
 	}
-	report.Carry.Credit = report.Carry.Credit.Spend()
+	if len(report.Started) == 0 && len(report.Lost) == 0 {
+		report.Carry.Credit = report.Carry.Credit.Spend()
+	}
 	return report
 }
 

@@ -22,9 +22,9 @@ import (
 // own). Temporal's cancel does what stop does and closes the workflow Canceled.
 //
 // History, workflow tasks not counted: three events for a report of the polling
-// activity, of which there is at most one per 12 tasks as they trickle in and
-// one per 32 or more under load; one for a task that finishes; two for an
-// update. An idle day adds less than 100 events in all.
+// activity, of which there is at most one in about two seconds while tasks are
+// started; one for a task that finishes; two for an update. An idle day adds less
+// than 100 events in all.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	in := continued{Input: defaultInput()}
 	if err := shell.Decode(wire.TypeClaimTasks, raw, shell.InputOf(ctx, &in.Input, &in)); err != nil {

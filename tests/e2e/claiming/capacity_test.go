@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"regexp"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -189,4 +191,54 @@ func TestCaseA15SendChecksTheEncodedSize(t *testing.T) {
 	require.ErrorContains(t, send(b.queue+"-none", 10), "AzureQueue.Send "+b.queue+"-none: HTTP 404 QueueNotFound")
 	require.ErrorContains(t, send("No_Queue", 10), "is no name of an Azure queue")
 	require.Equal(t, 1, b.Guard.Counters(t).Sum(harness.AzQueue, "PutMessage", b.queue).Calls)
+}
+
+// What runs is in the status and in the answers to capacity and drain, also long
+// after a claimer began, task by task, and not only as long as something is saved up
+// for telling it.
+func TestStatusCapacityAndDrainTellWhatRuns(t *testing.T) {
+	b := newBench(t)
+	b.StartWorker()
+	b.claim(map[string]any{"capacity": 20})
+	const tasks = 10
+	for i := range tasks {
+		b.put(b.queue, message(fmt.Sprintf("%s-%d", b.queue, i), 0, nap{Sleep: "1h"}))
+		b.awaitStatus("it is told", func(s status) bool { return s.Running == i+1 && s.Claimed == int64(i+1) })
+	}
+	s, err := b.update("capacity", `{"capacity":30}`)
+	require.NoError(t, err)
+	require.Equal(t, tasks, s.Running)
+	s, err = b.update("drain", `{"wait":"1s"}`)
+	require.NoError(t, err)
+	require.Equal(t, tasks, s.Running)
+	require.Len(t, s.Tasks, tasks)
+}
+
+// More than the 32 messages that a peek shows are seen by what the docs have an
+// autoscaler ask, which is the queue's own length and, from Prometheus, the estimate.
+func TestLongQueueIsSeenInWhole(t *testing.T) {
+	b := newBench(t)
+	for i := range 50 {
+		b.put(b.queue, message(fmt.Sprintf("%s-%d", b.queue, i), 0, nap{Sleep: "1h"}))
+	}
+	worker := b.StartWorker()
+	b.claim(map[string]any{"capacity": 1})
+	series := regexp.MustCompile(`(?m)^sluice_claim_approximate\{[^}]*queue="` + b.queue + `"[^}]*\} (\d+)$`)
+	harness.Await(t, "the estimate is measured", func(ctx context.Context) error {
+		text, err := worker.Scrape(ctx)
+		if err != nil {
+			return err
+		}
+		found := series.FindStringSubmatch(text)
+		if found == nil || found[1] != "49" {
+			return fmt.Errorf("found %v", found)
+		}
+		return nil
+	})
+	docs, err := os.ReadFile("../../../docs/claiming.md")
+	require.NoError(t, err)
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(docs)
+	require.NotNil(t, block)
+	require.Contains(t, string(block[1]), "type: azure-queue", "without a worker nobody measures: the queue itself is asked")
+	require.NotContains(t, string(block[1]), "sluice_claim_visible", "which is 32 at most")
 }

@@ -295,3 +295,44 @@ func TestCaseA19LengthIsAnEstimate(t *testing.T) {
 	require.NoError(t, run.Get(t.Context(), &result))
 	require.Zero(t, result.Claimed)
 }
+
+// What the server refuses of the claimer's own doing, and not for a message, poisons
+// none: all stay on the queue, and the status tells. The server is told to take
+// shorter names than the IDs of these tasks.
+func TestRefusedSettingsPoisonNoMessage(t *testing.T) {
+	b := newBenchOn(t, harness.Options{Own: true, Args: []string{"--dynamic", "limit.maxIDLength=70"}})
+	b.StartWorker()
+	for i := range 3 {
+		b.put(b.queue, message(fmt.Sprintf("%d-%s", i, strings.Repeat("x", 62)), 0, nap{}))
+	}
+	b.claim(map[string]any{"maxDequeueCount": 2})
+	s := b.awaitStatus("it is told", func(s status) bool {
+		return len(s.Queues) == 1 && strings.Contains(s.Queues[0].LastError, "claiming has stopped")
+	})
+	require.Zero(t, s.Poisoned)
+	require.Zero(t, s.Claimed)
+	n, err := b.left(t.Context(), b.queue)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, n)
+	_, err = b.poisoned(t.Context(), b.queue+"-poison")
+	require.ErrorContains(t, err, "QueueNotFound", "nothing was ever poisoned")
+}
+
+// A record that somebody moves from the poison queue back to the queue by hand is
+// claimed as the task that it was.
+func TestPoisonMovedBackByHandIsClaimed(t *testing.T) {
+	b := newBench(t)
+	b.put(b.queue, message(b.queue, 0, nap{}))
+	b.deliver(2)
+	b.StartWorker()
+	b.claim(map[string]any{"maxDequeueCount": 3, "warnDequeueCount": 3})
+	b.awaitStatus("it is poison", func(s status) bool { return s.Poisoned == 1 })
+	poison := b.Queues.NewQueueClient(b.queue + "-poison")
+	got, err := poison.DequeueMessage(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, got.Messages, 1)
+	b.put(b.queue, *got.Messages[0].MessageText)
+	b.awaitStatus("it ran", func(s status) bool { return s.Finished == 1 && s.Failed == 0 })
+	require.Equal(t, "COMPLETED", b.awaitTask(b.queue, 0).State)
+	b.awaitEmpty(b.queue)
+}
