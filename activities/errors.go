@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/internal/errortype"
+	"sluice/internal/secret"
 
 	"go.temporal.io/sdk/temporal"
 )
@@ -98,15 +99,15 @@ func DetailsOf(err error) (details ErrorDetails, ok bool) {
 }
 
 // secrets are the forms in which credentials appear in URLs, headers and
-// connection strings: SAS and AWS query signatures, account keys, bearer tokens,
-// user info.
-var secrets = regexp.MustCompile(`(?i)((?:[?&;]|\b)(?:sig|x-amz-signature|x-amz-credential|x-amz-security-token|accountkey|sharedaccesssignature)=)[^&;\s"']+` +
-	`|(\b(?:bearer|sharedkey) )[^\s"',]+|(://)[^/\s@"']+(@)`)
+// connection strings: SAS and AWS query signatures, account keys, Authorization
+// headers of any scheme, user info.
+var secrets = regexp.MustCompile(`(?i)((?:[?&;]|\b)(?:sig|signature|x-amz-signature|x-amz-credential|x-amz-security-token|accountkey|sharedaccesssignature)=)[^&;,\s"']+` +
+	`|(\bauthorization\\?["']?\s*[:=]\s*\\?["']?(?:[a-z][a-z0-9-]* +)?|\b(?:bearer|sharedkey) |\b(?-i:Basic|BASIC|basic) )[^\s"',\\]+|(://)[^/\s@"']+(@)`)
 
 // Redact replaces credentials in text that may hold a URL, a header or a
-// connection string.
+// connection string, and whatever secret the program knows.
 func Redact(text string) string {
-	return secrets.ReplaceAllString(strings.Join(strings.Fields(text), " "), "${1}${2}${3}[redacted]${4}")
+	return secrets.ReplaceAllString(strings.Join(strings.Fields(secret.Conceal(text)), " "), "${1}${2}${3}"+secret.Redacted+"${4}")
 }
 
 // Final is err as one that is not repeated, with its type, words and details. A

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/internal/connect"
+	"sluice/internal/secret"
 )
 
 // config is all that the worker can be told, by flag or environment variable.
@@ -86,6 +87,12 @@ func isOrigin(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
 		strings.Trim(u.Path, "/") == "" && u.RawQuery == ""
+}
+
+// conceal makes the configuration's secrets known, so that no line tells them.
+func (c *config) conceal() {
+	secret.Add(c.EncryptionKey, c.TaskServiceToken)
+	secret.AddConnectionString(c.Azure.ConnectionString)
 }
 
 // httpCredentials picks SLUICE_HTTP_AUTH_<NAME> out of the environment: the

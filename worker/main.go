@@ -26,6 +26,7 @@ func main() {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(exitUsage),
 	)
+	c.conceal()
 	logger, err := connect.Logger(c.Config, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)

@@ -16,6 +16,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/errortype"
+	"sluice/internal/secret"
 	"sluice/internal/wire"
 )
 
@@ -31,14 +32,18 @@ const (
 // a document names credentials it names them only: their values are the worker's.
 type Activities struct {
 	allowed     map[string]bool // by origin
-	credentials map[string]string
+	credentials map[string]credential
 	client      *http.Client
 }
 
 // New allows the origins (https://host[:port]) and knows credentials, which
-// are Authorization headers by lower-case name.
+// are Authorization headers by lower-case name, each behind the origins to which alone
+// it may go ("https://a.example Bearer …"); without any it may go to all.
 func New(origins []string, credentials map[string]string) *Activities {
-	h := &Activities{allowed: map[string]bool{}, credentials: credentials}
+	h := &Activities{allowed: map[string]bool{}, credentials: map[string]credential{}}
+	for name, text := range credentials {
+		h.credentials[name] = parseCredential(text)
+	}
 	for _, o := range origins {
 		if u, err := url.Parse(o); err == nil {
 			h.allowed[originOf(u)] = true
@@ -122,17 +127,13 @@ func again(status int) string {
 	return ""
 }
 
-// acceptedOnly is the verdict of HTTP.Trigger. What is neither accepted nor a
-// refusal, such as a redirect elsewhere, is repeated.
+// acceptedOnly is the verdict of HTTP.Trigger. A redirect that was not followed is
+// as final as a refusal: the same call is answered with it again.
 func acceptedOnly(status int) string {
-	switch {
-	case status >= 200 && status < 300:
+	if status >= 200 && status < 300 {
 		return ""
-	case status < 400:
-		return activities.TypeUnavailable
-	default:
-		return activities.StatusType(status)
 	}
+	return activities.StatusType(status)
 }
 
 func (h *Activities) do(ctx context.Context, r request, judge verdict) (CallOutput, error) {
@@ -155,7 +156,7 @@ func (h *Activities) do(ctx context.Context, r request, judge verdict) (CallOutp
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer+1))
 	if errType := judge(answer.StatusCode); errType != "" {
-		return CallOutput{}, fail(errType, fmt.Sprintf("answered %d %s", answer.StatusCode, excerpt(body)), retryAfter(answer.Header))
+		return CallOutput{}, fail(errType, answered(answer, body), retryAfter(answer.Header))
 	}
 	switch {
 	case err != nil:
@@ -163,7 +164,7 @@ func (h *Activities) do(ctx context.Context, r request, judge verdict) (CallOutp
 	case len(body) > mostAnswer:
 		return CallOutput{}, fail(activities.TypeTooLarge, fmt.Sprintf("the answer is over %d bytes", mostAnswer), 0)
 	}
-	return CallOutput{Status: answer.StatusCode, Body: strings.ToValidUTF8(string(body), "\uFFFD")}, nil
+	return CallOutput{Status: answer.StatusCode, Body: secret.Conceal(strings.ToValidUTF8(string(body), "\uFFFD"))}, nil
 }
 
 // request builds a request to an allowed origin.
@@ -197,7 +198,10 @@ func (h *Activities) request(ctx context.Context, r request) (*http.Request, err
 		if !ok {
 			return nil, refuse(activities.TypeAccessDenied, origin, fmt.Sprintf("auth: the worker has no SLUICE_HTTP_AUTH_%s", strings.ToUpper(r.auth)))
 		}
-		req.Header.Set("Authorization", credential)
+		if !credential.goesTo(origin) {
+			return nil, refuse(activities.TypeAccessDenied, origin, fmt.Sprintf("auth: the worker's SLUICE_HTTP_AUTH_%s is for other origins", strings.ToUpper(r.auth)))
+		}
+		req.Header.Set("Authorization", credential.header)
 	}
 	return req, nil
 }
@@ -255,12 +259,25 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// excerpt is the beginning of an answer, for an error message.
+// answered is what an error says of an answer.
+func answered(answer *http.Response, body []byte) string {
+	if answer.StatusCode/100 != 3 {
+		return fmt.Sprintf("answered %d %s", answer.StatusCode, excerpt(body))
+	}
+	where := "none"
+	if to, err := answer.Location(); err == nil {
+		where = originOf(to)
+	}
+	return fmt.Sprintf("answered %d, a redirect that is not followed (to %s): give the URL that it leads to", answer.StatusCode, where)
+}
+
+// excerpt is the beginning of an answer, for an error message. Secrets are taken out
+// before it is cut, since half a secret is not known for one.
 func excerpt(body []byte) string {
-	const longest = 200
-	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(body[:min(len(body), longest)]), "")), " ")
-	if len(body) > longest {
-		text += "…"
+	const looked, longest = 16 << 10, 200
+	text := activities.Redact(strings.ToValidUTF8(string(body[:min(len(body), looked)]), ""))
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
 	}
 	return text
 }

@@ -3,11 +3,15 @@ package connect
 import (
 	"fmt"
 	"io"
+	"slices"
 
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"sluice/internal/secret"
 )
 
 // Logger makes the program's logger in the level and format of the
@@ -30,7 +34,7 @@ func Logger(c Config, w io.Writer) (*zap.Logger, error) {
 	default:
 		return nil, fmt.Errorf("log format %q: console or json", c.LogFormat)
 	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level)), nil
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(secret.Writer(w))), level)), nil
 }
 
 // TemporalLogger is l as the Temporal SDK takes it.
@@ -40,10 +44,26 @@ func TemporalLogger(l *zap.Logger) log.Logger {
 
 type sugared struct{ *zap.SugaredLogger }
 
-func (s sugared) Debug(msg string, keyvals ...any) { s.Debugw(msg, keyvals...) }
-func (s sugared) Info(msg string, keyvals ...any)  { s.Infow(msg, keyvals...) }
-func (s sugared) Warn(msg string, keyvals ...any)  { s.routine(s.Warnw, keyvals)(msg, keyvals...) }
-func (s sugared) Error(msg string, keyvals ...any) { s.routine(s.Errorw, keyvals)(msg, keyvals...) }
+func (s sugared) Debug(msg string, keyvals ...any) { s.Debugw(msg, withoutResults(keyvals)...) }
+func (s sugared) Info(msg string, keyvals ...any)  { s.Infow(msg, withoutResults(keyvals)...) }
+func (s sugared) Warn(msg string, keyvals ...any) {
+	s.routine(s.Warnw, keyvals)(msg, withoutResults(keyvals)...)
+}
+func (s sugared) Error(msg string, keyvals ...any) {
+	s.routine(s.Errorw, keyvals)(msg, withoutResults(keyvals)...)
+}
+
+// withoutResults leaves payloads out: the SDK tells the whole result of an activity
+// that came too late, which is of any size and the user's own.
+func withoutResults(keyvals []any) []any {
+	for i := 0; i+1 < len(keyvals); i += 2 {
+		switch keyvals[i+1].(type) {
+		case *commonpb.Payloads, *commonpb.Payload:
+			return append(slices.Clone(keyvals[:i]), withoutResults(keyvals[i+2:])...)
+		}
+	}
+	return keyvals
+}
 
 // routine is Debugw in the place of log for what tells only that something was
 // cancelled, as it was asked to be: the SDK warns of every heartbeat whose answer

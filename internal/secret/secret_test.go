@@ -1,0 +1,40 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A secret is concealed in every form in which somebody may echo it.
+func TestAKnownSecretIsConcealedInEveryForm(t *testing.T) {
+	basic := base64.StdEncoding.EncodeToString([]byte("deployer:pass/word+1"))
+	Add("Basic "+basic, "token opaque-7f/3+9", "short")
+	AddConnectionString("AccountName=devaccount;AccountKey=c2VjcmV0LWtleQ==;BlobEndpoint=http://127.0.0.1")
+	for _, secret := range []string{basic, "deployer:pass/word+1", "pass/word+1", "opaque-7f/3+9", "c2VjcmV0LWtleQ=="} {
+		for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret)), url.QueryEscape(secret)} {
+			told := Conceal("you sent <" + form + ">, which is wrong")
+			require.NotContains(t, told, form)
+			require.Contains(t, told, Redacted)
+		}
+	}
+	for _, plain := range []string{"short", "devaccount", "http://127.0.0.1", "Basic", "token"} {
+		require.Equal(t, plain, Conceal(plain), "what is no secret stays")
+	}
+	var out bytes.Buffer
+	n, err := Writer(&out).Write([]byte("a line with opaque-7f/3+9\n"))
+	require.NoError(t, err)
+	require.Equal(t, 26, n)
+	require.Equal(t, "a line with [redacted]\n", out.String())
+}
+
+// Credentials that are renewed for months do not fill the memory.
+func TestOldSecretsAreForgotten(t *testing.T) {
+	for i := range 2 * most {
+		Add("renewed-" + string(rune('a'+i%26)) + base64.StdEncoding.EncodeToString([]byte{byte(i), byte(i >> 8)}))
+	}
+	require.LessOrEqual(t, len(known.forms), most)
+}
