@@ -153,7 +153,7 @@ func TestHTTPRedirects(t *testing.T) {
 	require.NoError(t, trigger("/here"))
 	require.Equal(t, heardRequest{"POST", "/there", "Bearer sesame", "w/1/0", "application/json", "{}"}, (*all)[1])
 	require.Equal(t, activities.TypeInvalidInput, activities.TypeOf(trigger("/away")))
-	require.Equal(t, activities.TypeUnavailable, activities.TypeOf(trigger("/round")))
+	require.Equal(t, activities.TypeInvalidInput, activities.TypeOf(trigger("/round")))
 	require.Empty(t, *stolen)
 }
 
