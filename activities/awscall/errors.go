@@ -49,7 +49,7 @@ func errorType(code string, status int, err error) string {
 	case "SlowDown", "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "TooManyRequestsException",
 		"LimitExceededException", "RequestLimitExceeded", "ProvisionedThroughputExceededException", "BandwidthLimitExceeded":
 		return activities.TypeThrottled
-	case "PreconditionFailed":
+	case "PreconditionFailed", "InvalidObjectState":
 		return activities.TypeConflict
 	case "EntityTooLarge":
 		return activities.TypeTooLarge

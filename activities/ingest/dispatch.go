@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -87,7 +88,7 @@ func (i *Activities) Enqueue(ctx context.Context, p wire.IngestPlan) error {
 		sent.Store(n + 1)
 		return nil
 	})
-	err = errors.Join(batch.Wait(), err)
+	err = cmp.Or(batch.Wait(), err)
 	if interrupted := activities.Interrupted(alive, wire.IngestEnqueue.Name, enqueued{sent.Load()}); err != nil && interrupted != nil {
 		return interrupted
 	}

@@ -5,74 +5,97 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"sluice/activities"
 	"sluice/activities/s3"
+	"sluice/internal/ingestion"
 	"sluice/internal/objectrecords"
 	"sluice/internal/wire"
 )
 
-// eachRecord calls each for every record of an object, compressed or not.
-func (i *Activities) eachRecord(ctx context.Context, o s3.Object, format string, each func(record []byte)) (err error) {
+// deliveriesAtOnce is how many deliveries of one object are handed on together, so
+// that one of any size takes little memory.
+const deliveriesAtOnce = 4096
+
+// eachRecord calls each for every record of an object, compressed or not. What
+// comes before a place that can't be read has been told when it fails.
+func (i *Activities) eachRecord(ctx context.Context, o s3.Object, format string, each func(record []byte) error) error {
 	body, _, err := i.Objects.OpenObject(ctx, o, 0)
 	if err != nil {
 		return err
 	}
+	defer body.Close()
 	coding, text, err := objectrecords.Recognise(body)
 	if err != nil {
-		return errors.Join(err, body.Close())
+		return err
 	}
 	decoded, err := objectrecords.Decode(coding, text)
 	if err != nil {
-		return errors.Join(activities.Invalid("read "+o.Bucket+"/"+o.Key, err), body.Close())
+		return broken(o, err)
 	}
-	source := s3.CloseBoth(decoded, body)
-	defer func() { err = errors.Join(err, source.Close()) }()
-	records, err := objectrecords.NewReader(format, source, 0, nil)
+	defer decoded.Close()
+	records, err := objectrecords.NewReader(format, decoded, 0, nil)
 	for err == nil {
 		var record objectrecords.Record
 		if record, err = records.Next(); err == nil {
-			each(record.Data)
+			err = each(record.Data)
 		}
 	}
-	var broken *objectrecords.FormatError
-	switch {
-	case errors.Is(err, io.EOF):
+	if errors.Is(err, io.EOF) {
 		return nil
-	case errors.As(err, &broken):
-		return activities.Invalid("read "+o.Bucket+"/"+o.Key, err)
-	default:
-		return err
 	}
+	return broken(o, err)
+}
+
+// broken makes a fault of the text the InvalidInput that it is.
+func broken(o s3.Object, err error) error {
+	var format *objectrecords.FormatError
+	if errors.As(err, &format) {
+		return activities.Invalid("read "+o.Bucket+"/"+o.Key, err)
+	}
+	return err
 }
 
 // countRecords counts the records of a source object whose task wrote no
-// progress.
+// progress: of the version that was listed, up to where it can't be read.
 func (i *Activities) countRecords(ctx context.Context, p wire.IngestPlan, o listedObject) (n int64, err error) {
-	err = i.eachRecord(ctx, s3.Object{Bucket: p.Bucket, Key: o.Key}, p.Format, func([]byte) { n++ })
+	object := s3.Object{Bucket: p.Bucket, Key: o.Key, ETag: strings.Trim(o.ETag, `"`)}
+	err = i.eachRecord(ctx, object, p.Format, func([]byte) error { n++; return nil })
 	return n, err
 }
 
-// readIDs sends the ids of the records in a delivered object, which are one a
-// line. Lines that are no records of ours are passed over: the stream may have
-// other producers.
-func (i *Activities) readIDs(ctx context.Context, bucket, key string, to chan<- []string) error {
-	var ids []string
-	err := i.eachRecord(ctx, s3.Object{Bucket: bucket, Key: key}, objectrecords.Lines, func(line []byte) {
+// readDeliveries sends which of the run's records a delivered object holds, one a
+// line. Other lines are passed over: the stream may have other producers.
+func (i *Activities) readDeliveries(ctx context.Context, p wire.IngestPlan, key string, to chan<- found) error {
+	var deliveries []delivery
+	send := func(err error) error {
+		select {
+		case to <- found{key: key, deliveries: deliveries, err: err}:
+			deliveries = nil
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	err := i.eachRecord(ctx, s3.Object{Bucket: p.DeliveryBucket, Key: key}, objectrecords.Lines, func(line []byte) error {
 		var record struct {
 			ID string `json:"id"`
 		}
-		if json.Unmarshal(line, &record) == nil && record.ID != "" {
-			ids = append(ids, record.ID)
+		if json.Unmarshal(line, &record) != nil {
+			return nil
 		}
+		object, n, ok := ingestion.Split(p.Run, record.ID)
+		if !ok {
+			return nil
+		}
+		if deliveries = append(deliveries, delivery{object, n}); len(deliveries) < deliveriesAtOnce {
+			return nil
+		}
+		return send(nil)
 	})
-	if err != nil {
-		return err
-	}
-	select {
-	case to <- ids:
-		return nil
-	case <-ctx.Done():
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	return send(err)
 }

@@ -2,9 +2,9 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -20,17 +20,20 @@ import (
 )
 
 const (
-	summaryParallel = 4               // delivered objects read at once
-	clockSkew       = 5 * time.Minute // between S3's clock and Temporal's, at most
-	listedMissing   = 100             // record numbers that the report lists for an object
-	progressBatch   = 100             // BatchGetItem's limit
+	summaryParallel  = 4               // delivered objects read at once
+	clockSkew        = 5 * time.Minute // between S3's clock and Temporal's, at most
+	listedMissing    = 100             // record numbers that the report lists for an object
+	listedUnreadable = 100             // delivered objects that the report lists as unreadable
+	progressBatch    = 100             // BatchGetItem's limit
 )
 
 // Summarise reads what was delivered since the run began and compares it with
 // the records of its objects, by id; records of other runs are passed over. How
 // many records an object has is what its task wrote down; where it wrote
 // nothing, they are counted in the object. The outcome by object is written to
-// the report. It keeps nothing; a repeat reads again and overwrites the report.
+// the report, where an object that can't be read, of ours or of whoever else
+// writes to the delivery's bucket, is a line with the reason: it fails nothing.
+// It keeps nothing; a repeat reads again and overwrites the report.
 func (i *Activities) Summarise(ctx context.Context, in wire.IngestSummariseInput) (wire.IngestSummary, error) {
 	alive, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
 	defer stop()
@@ -42,7 +45,7 @@ func (i *Activities) Summarise(ctx context.Context, in wire.IngestSummariseInput
 }
 
 func (i *Activities) summarise(ctx context.Context, in wire.IngestSummariseInput) (wire.IngestSummary, error) {
-	c := &comparison{run: in.Plan.Run, byObject: map[string]*ingestion.Tally{}}
+	c := newComparison(in.Plan.Run)
 	if err := i.expect(ctx, in.Plan, c); err != nil {
 		return wire.IngestSummary{}, err
 	}
@@ -59,49 +62,6 @@ func (i *Activities) summarise(ctx context.Context, in wire.IngestSummariseInput
 		Bucket: &in.Plan.ReportBucket, Key: aws.String(reportKey(in.Plan)), Body: bytes.NewReader(raw),
 	})
 	return report.IngestSummary, awscall.Failure("S3.PutObject", in.Plan.ReportBucket, err)
-}
-
-// comparison holds a tally an object, by "<bucket>/<key>", in manifest order.
-type comparison struct {
-	run      string
-	objects  []string
-	unknown  map[string]bool // no progress was written down
-	byObject map[string]*ingestion.Tally
-}
-
-// report is what the report object holds.
-type report struct {
-	wire.IngestSummary
-	Run     string         `json:"run"`
-	Objects []objectReport `json:"objects"`
-}
-
-type objectReport struct {
-	Object       string  `json:"object"`
-	Records      int64   `json:"records"`
-	Delivered    int64   `json:"delivered"`
-	Missing      int64   `json:"missing"`
-	Duplicated   int64   `json:"duplicated"`
-	Unexpected   int64   `json:"unexpected"`
-	TaskFinished bool    `json:"taskFinished"`
-	FirstMissing []int64 `json:"firstMissing,omitempty"`
-}
-
-func (c *comparison) report() report {
-	r := report{Run: c.run}
-	for _, name := range c.objects {
-		t := c.byObject[name]
-		o := objectReport{
-			Object: name, Records: t.Expected, Delivered: t.Delivered(), Missing: t.Missing(), Duplicated: t.Duplicated(),
-			Unexpected: t.Unexpected, TaskFinished: !c.unknown[name], FirstMissing: t.FirstMissing(listedMissing),
-		}
-		r.Objects = append(r.Objects, o)
-		r.Records += o.Records
-		r.Delivered += o.Delivered
-		r.Missing += o.Missing
-		r.Duplicated += o.Duplicated
-	}
-	return r
 }
 
 // expect fills the comparison with how many records each object has.
@@ -124,19 +84,31 @@ func (i *Activities) expect(ctx context.Context, p wire.IngestPlan, c *compariso
 	if err != nil {
 		return err
 	}
-	c.unknown = map[string]bool{}
 	for n, o := range objects {
-		name := p.Bucket + "/" + o.Key
-		records, known := progress[int64(n)]
-		if !known {
-			c.unknown[name] = true
-			if records, err = i.countRecords(ctx, p, o); err != nil {
-				return err
-			}
+		if records, known := progress[int64(n)]; known {
+			c.add(p.Bucket+"/"+o.Key, ingestion.NewTally(records))
+		} else if err := i.expectUnfinished(ctx, p, o, c); err != nil {
+			return err
 		}
-		c.objects = append(c.objects, name)
-		c.byObject[name] = ingestion.NewTally(records)
 	}
+	return nil
+}
+
+// expectUnfinished counts the records of an object whose task wrote nothing. One
+// that can't be read is a line of the report.
+func (i *Activities) expectUnfinished(ctx context.Context, p wire.IngestPlan, o listedObject, c *comparison) error {
+	name := p.Bucket + "/" + o.Key
+	records, err := i.countRecords(ctx, p, o)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c.unfinished[name] = true
+	if err == nil {
+		c.add(name, ingestion.NewTally(records))
+		return nil
+	}
+	c.unread[name] = err
+	c.add(name, ingestion.NewOpenTally(records))
 	return nil
 }
 
@@ -178,25 +150,20 @@ func (i *Activities) readProgress(ctx context.Context, p wire.IngestPlan, number
 
 // readDelivered reads every object that was delivered since the run began.
 func (i *Activities) readDelivered(ctx context.Context, in wire.IngestSummariseInput, c *comparison) error {
-	counted := make(chan []string, summaryParallel)
+	found := make(chan found, summaryParallel)
 	reading, readingCtx := errgroup.WithContext(ctx)
 	reading.SetLimit(summaryParallel + 1)
 	reading.Go(func() error {
-		defer close(counted)
+		defer close(found)
 		objects, objectsCtx := errgroup.WithContext(readingCtx)
 		objects.SetLimit(summaryParallel)
 		err := i.listDelivered(objectsCtx, in, func(key string) {
-			objects.Go(func() error { return i.readIDs(objectsCtx, in.Plan.DeliveryBucket, key, counted) })
+			objects.Go(func() error { return i.readDeliveries(objectsCtx, in.Plan, key, found) })
 		})
-		return errors.Join(objects.Wait(), err)
+		return cmp.Or(objects.Wait(), err)
 	})
-	for ids := range counted {
-		for _, id := range ids {
-			object, n, ok := ingestion.Split(c.run, id)
-			if tally := c.byObject[object]; ok && tally != nil {
-				tally.Deliver(n)
-			}
-		}
+	for f := range found {
+		c.take(f)
 	}
 	return reading.Wait()
 }

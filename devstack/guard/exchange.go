@@ -16,6 +16,7 @@ type call struct {
 	service   Service
 	operation string
 	target    string
+	object    string // of S3: "<bucket>/<key>"
 	w         http.ResponseWriter
 	r         *http.Request
 	body      []byte // where kept, the whole request body

@@ -11,7 +11,7 @@ import (
 )
 
 // A Fault is what happens to calls that match Service, Operation ("" any) and
-// Target ("" any): from the From-th (0: the first) on, Count of them (0: until it
+// Target ("" any; an S3 object is "<bucket>/<key>"): from the From-th (0: the first) on, Count of them (0: until it
 // is deleted), counted from when the fault was added, and for at most For.
 //
 // Latency comes before the work. Status or Body are answered in place of the
@@ -142,12 +142,12 @@ func (f *faults) list() []activeFault {
 
 // match counts the call for every fault that it concerns and merges those whose
 // turn it is.
-func (f *faults) match(service Service, operation, target string, now time.Time) plan {
+func (f *faults) match(c *call, service Service, now time.Time) plan {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var p plan
 	for _, a := range f.active {
-		concerns := a.Service == service && (a.Operation == "" || a.Operation == operation) && (a.Target == "" || a.Target == target)
+		concerns := a.Service == service && (a.Operation == "" || a.Operation == c.operation) && (a.Target == "" || a.Target == c.target || a.Target == c.object)
 		if !concerns || (!a.until.IsZero() && now.After(a.until)) {
 			continue
 		}

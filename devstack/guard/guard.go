@@ -143,7 +143,7 @@ func (g *Guard) proxy(service Service, b backend) http.Handler {
 			}
 			return
 		}
-		c.faults = g.faults.match(service, c.operation, c.target, time.Now())
+		c.faults = g.faults.match(c, service, time.Now())
 		c.count = g.counters.of(service, c.operation, c.target)
 		c.count(Count{Calls: 1, Faulted: c.faults.any()})
 		if c.faults.before(c, b) {

@@ -17,7 +17,7 @@ func TestFaultsTakeTheirTurn(t *testing.T) {
 	id := f.add(Fault{Service: Kinesis, Operation: "PutRecords", From: 2, Count: 2, Status: 500}, start)
 	f.add(Fault{Service: Kinesis, Latency: Duration(time.Second), For: Duration(time.Minute)}, start)
 	status := func(operation string, at time.Duration) (int, bool) {
-		p := f.match(Kinesis, operation, "s", start.Add(at))
+		p := f.match(&call{operation: operation, target: "s"}, Kinesis, start.Add(at))
 		return p.Status, p.Latency > 0
 	}
 	for i, want := range []int{0, 500, 500, 0} {
@@ -27,7 +27,7 @@ func TestFaultsTakeTheirTurn(t *testing.T) {
 	}
 	_, late := status("GetRecords", 2*time.Minute)
 	require.False(t, late, "its time is over")
-	other := f.match(SQS, "PutRecords", "s", start)
+	other := f.match(&call{operation: "PutRecords", target: "s"}, SQS, start)
 	require.Zero(t, other.any())
 	f.remove(id)
 	require.Len(t, f.list(), 1)

@@ -20,7 +20,7 @@ type s3 struct {
 
 func (s *s3) identify(c *call) error {
 	bucket, key := bucketAndKey(c.r)
-	c.target = bucket
+	c.target, c.object = bucket, bucket+"/"+key
 	c.operation = s3Operation(c.r, bucket, key)
 	return nil
 }

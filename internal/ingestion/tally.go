@@ -30,30 +30,53 @@ func Split(run, id string) (object string, n int64, ok bool) {
 // Tally counts the deliveries of one object's records: a bit a record, so that
 // 100 million records take 12 MiB.
 type Tally struct {
-	Expected   int64 // records that the object has
 	Unexpected int64 // deliveries with a number that the object does not have
+	counted    int64 // records that the object has, or that could be counted
 	deliveries int64
 	seen       []uint64
+	// beyond are the records above counted that were delivered of an object whose
+	// end nobody could read; nil where all of it was counted.
+	beyond map[int64]struct{}
 }
 
 // NewTally expects the records 0 to expected−1.
 func NewTally(expected int64) *Tally {
-	return &Tally{Expected: expected, seen: make([]uint64, (expected+63)/64)}
+	return &Tally{counted: expected, seen: make([]uint64, (expected+63)/64)}
+}
+
+// NewOpenTally expects the records 0 to counted−1, whatever else is delivered, and
+// one more, which stands for all that could not be counted and never comes.
+func NewOpenTally(counted int64) *Tally {
+	t := NewTally(counted)
+	t.beyond = map[int64]struct{}{}
+	return t
 }
 
 // Deliver records a delivery of record n.
 func (t *Tally) Deliver(n int64) {
-	if n < 0 || n >= t.Expected {
+	switch {
+	case n >= 0 && n < t.counted:
+		t.seen[n/64] |= 1 << (n % 64)
+	case n >= t.counted && t.beyond != nil:
+		t.beyond[n] = struct{}{}
+	default:
 		t.Unexpected++
 		return
 	}
 	t.deliveries++
-	t.seen[n/64] |= 1 << (n % 64)
+}
+
+// Expected is the number of records that the object has.
+func (t *Tally) Expected() int64 {
+	if t.beyond == nil {
+		return t.counted
+	}
+	return t.counted + int64(len(t.beyond)) + 1
 }
 
 // Delivered is the number of distinct records that were delivered.
 func (t *Tally) Delivered() int64 {
-	var n int
+	n := len(t.beyond)
 	for _, word := range t.seen {
 		n += bits.OnesCount64(word)
 	}
@@ -61,15 +84,16 @@ func (t *Tally) Delivered() int64 {
 }
 
 // Missing is the number of records that were not.
-func (t *Tally) Missing() int64 { return t.Expected - t.Delivered() }
+func (t *Tally) Missing() int64 { return t.Expected() - t.Delivered() }
 
 // Duplicated is the number of deliveries beyond the first of a record.
 func (t *Tally) Duplicated() int64 { return t.deliveries - t.Delivered() }
 
-// FirstMissing lists the numbers of up to most missing records.
+// FirstMissing lists the numbers of up to most missing records among those that
+// could be counted.
 func (t *Tally) FirstMissing(most int) []int64 {
 	var missing []int64
-	for n := int64(0); n < t.Expected && len(missing) < most; n++ {
+	for n := int64(0); n < t.counted && len(missing) < most; n++ {
 		if t.seen[n/64]&(1<<(n%64)) == 0 {
 			missing = append(missing, n)
 		}

@@ -31,11 +31,12 @@ func TestTallyAgreesWithASet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		expected := rapid.Int64Range(0, 200).Draw(t, "expected")
 		deliveries := rapid.SliceOf(rapid.Int64Range(-3, 210)).Draw(t, "deliveries")
-		tally := NewTally(expected)
+		tally, open := NewTally(expected), NewOpenTally(expected)
 		seen := map[int64]bool{}
 		var unexpected, duplicated int64
 		for _, n := range deliveries {
 			tally.Deliver(n)
+			open.Deliver(n)
 			switch {
 			case n < 0 || n >= expected:
 				unexpected++
@@ -54,5 +55,10 @@ func TestTallyAgreesWithASet(t *testing.T) {
 		for _, n := range missing {
 			require.False(t, seen[n])
 		}
+		// Of an object whose end nobody could read one more is missing, whatever came.
+		require.Equal(t, open.Expected(), open.Delivered()+open.Missing())
+		require.Equal(t, tally.Missing()+1, open.Missing())
+		require.GreaterOrEqual(t, open.Delivered(), tally.Delivered())
+		require.LessOrEqual(t, open.Unexpected, tally.Unexpected)
 	})
 }

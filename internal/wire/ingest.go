@@ -56,6 +56,8 @@ type IngestSummary struct {
 	Delivered  int64         `json:"delivered"` // distinct
 	Missing    int64         `json:"missing"`
 	Duplicated int64         `json:"duplicated"` // deliveries beyond the first of a record
+	Unreadable int64         `json:"unreadable"` // source objects whose records could not be counted
+	Lost       int64         `json:"lost"`       // missing ones of objects that no waiting makes readable
 	Report     IngestLocated `json:"report"`
 }
 

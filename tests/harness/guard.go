@@ -21,7 +21,7 @@ const (
 )
 
 // A Fault is what the guard does to calls that match service, operation ("" any)
-// and target (table, stream, bucket or queue; "" any). Calls are counted from
+// and target (table, stream, bucket, object as "<bucket>/<key>", or queue; "" any). Calls are counted from
 // when the fault was added.
 type Fault struct {
 	Service   string `json:"service"`

@@ -61,11 +61,11 @@ func (r *run) ingest(ctx workflow.Context) (*Result, error) {
 		if err := r.settle(ctx); err != nil {
 			return nil, err
 		}
-		result, err := r.compare(ctx)
+		result, more, err := r.compare(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if result.Missing == 0 || r.isLate() {
+		if !more || r.isLate() {
 			return result, nil
 		}
 	}
@@ -141,22 +141,23 @@ func (r *run) settle(ctx workflow.Context) error {
 		r.in.quiescenceInput(deadline)).Get(ctx, nil)
 }
 
-// compare reads what was delivered and compares it by record id.
-func (r *run) compare(ctx workflow.Context) (*Result, error) {
+// compare reads what was delivered and compares it by record id. more says that
+// missing records may come yet: those of objects that can't be read don't.
+func (r *run) compare(ctx workflow.Context) (result *Result, more bool, err error) {
 	r.show(ctx, phaseCompare, fmt.Sprintf("Comparing what was delivered to `%s` by record id.", r.in.Delivery.Bucket))
 	var summary wire.IngestSummary
 	transfer := activities.TransferOptions()
 	transfer.Summary = "read what was delivered, compare by record id"
-	err := shell.Execute(workflow.WithActivityOptions(ctx, transfer), wire.IngestSummarise,
+	err = shell.Execute(workflow.WithActivityOptions(ctx, transfer), wire.IngestSummarise,
 		wire.IngestSummariseInput{Plan: r.plan, Since: r.started}).Get(ctx, &summary)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	return &Result{
 		Run: r.plan.Run, Objects: r.objects, Records: summary.Records, Delivered: summary.Delivered,
 		Missing: summary.Missing, Duplicated: summary.Duplicated, Tasks: r.tasks,
 		Seconds: r.now().Sub(r.started).Seconds(), Report: summary.Report,
-	}, nil
+	}, summary.Missing > summary.Lost, nil
 }
 
 // finish ends what this run started: the claimer is drained after a success, so
