@@ -162,8 +162,16 @@ func (c *Chain) item(i int) item {
 }
 
 // Input is job i's input with the values that it asks for. An error means that
-// one is not there; an *InexactError may have an input all the same, as Resolve.
+// one is not there, or that the input can't be made of it.
 func (c *Chain) Input(i int) (json.RawMessage, error) { return Resolve(c.doc.Jobs[i].Input, c.data) }
+
+// InputSteps is what making inputs has cost so far, in steps of evaluation.
+func (c *Chain) InputSteps() int {
+	if c.data == nil {
+		return 0
+	}
+	return c.data.Steps()
+}
 
 // Start marks job i as dispatched at now and returns the number of the try and
 // the checkpoint that it goes on from.

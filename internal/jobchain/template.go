@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"sluice/internal/document"
+	"sluice/internal/jmespath"
 )
 
 // The two keys that mean something in a job's input, each in an object of its
@@ -16,10 +17,15 @@ const (
 	literalKey = "$literal"
 )
 
+// maxInputSteps is what the expressions of one input may cost together: a fraction
+// of a second. What an honest one costs is some steps for each element that it
+// goes through, of which a request's data can't hold a million.
+const maxInputSteps = 4_000_000
+
 // Resolve puts values into a job's input: an object whose only key is $from
 // becomes the value of its expression, one whose only key is $literal becomes
-// what it holds. What was put in is not searched again. With an *InexactError
-// comes the input as the library would have it, where it found all values.
+// what it holds. What was put in is not searched again. The error of an input that
+// would be longer than MaxCarried is an *OversizeError.
 func Resolve(input json.RawMessage, data *Data) (json.RawMessage, error) {
 	if !mayHoldTemplate(input) {
 		if len(input) == 0 {
@@ -31,34 +37,32 @@ func Resolve(input json.RawMessage, data *Data) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := resolver{data: data}
+	budget := jmespath.NewBudget(maxInputSteps)
+	defer func() { data.steps += budget.Spent() }()
+	r := resolver{data: data, budget: budget}
 	resolved, err := r.resolve(tree)
 	if err != nil {
 		return nil, err
 	}
-	encoded, err := json.Marshal(resolved)
-	if err == nil && r.inexact != nil {
-		err = r.inexact
+	encoded, err := jmespath.AppendJSON(nil, resolved, MaxCarried, budget)
+	if errors.Is(err, jmespath.ErrTooLong) {
+		err = &OversizeError{}
 	}
 	return encoded, err
 }
 
-// resolver resolves one input. It goes on past an *InexactError that has a value.
-type resolver struct {
-	data    *Data
-	inexact *InexactError // the first
+// An OversizeError is the error of an input that is too large with what its
+// expressions put in.
+type OversizeError struct{}
+
+func (*OversizeError) Error() string {
+	return fmt.Sprintf("more than %d bytes with what its expressions put in; keep large data elsewhere and hand on where it is", MaxCarried)
 }
 
-func (r *resolver) evaluate(expression string) (any, error) {
-	value, err := evaluate(expression, r.data)
-	var inexact *InexactError
-	if errors.As(err, &inexact) && inexact.found {
-		if r.inexact == nil {
-			r.inexact = inexact
-		}
-		return value, nil
-	}
-	return value, err
+// resolver resolves one input.
+type resolver struct {
+	data   *Data
+	budget *jmespath.Budget
 }
 
 func (r *resolver) resolve(v any) (any, error) {
@@ -69,7 +73,7 @@ func (r *resolver) resolve(v any) (any, error) {
 			if !isText {
 				return nil, fmt.Errorf("%s takes a JMESPath expression as a string", fromKey)
 			}
-			return r.evaluate(expression)
+			return r.data.evaluate(expression, r.budget)
 		}
 		if literal, ok := onlyKey(v, literalKey); ok {
 			return literal, nil
@@ -93,15 +97,15 @@ func (r *resolver) resolve(v any) (any, error) {
 	return v, nil
 }
 
-// expression is a $from found in an input, with its path in there.
-type expression struct {
+// found is a $from found in an input, with its path in there.
+type found struct {
 	path   string
 	text   string
 	isText bool
 }
 
-// expressions lists those in an input, in the order of their paths.
-func expressions(input json.RawMessage) []expression {
+// expressionsIn lists those in an input, in the order of their paths.
+func expressionsIn(input json.RawMessage) []found {
 	if !mayHoldTemplate(input) {
 		return nil
 	}
@@ -109,28 +113,28 @@ func expressions(input json.RawMessage) []expression {
 	if err != nil {
 		return nil
 	}
-	var found []expression
-	collect(tree, "", &found)
-	return found
+	var all []found
+	collect(tree, "", &all)
+	return all
 }
 
-func collect(v any, path string, found *[]expression) {
+func collect(v any, path string, all *[]found) {
 	switch v := v.(type) {
 	case map[string]any:
 		if value, ok := onlyKey(v, fromKey); ok {
 			text, isText := value.(string)
-			*found = append(*found, expression{path: document.Join(path, fromKey), text: text, isText: isText})
+			*all = append(*all, found{path: document.Join(path, fromKey), text: text, isText: isText})
 			return
 		}
 		if _, ok := onlyKey(v, literalKey); ok {
 			return
 		}
 		for _, key := range sortedKeys(v) {
-			collect(v[key], document.Join(path, key), found)
+			collect(v[key], document.Join(path, key), all)
 		}
 	case []any:
 		for i := range v {
-			collect(v[i], document.Index(path, i), found)
+			collect(v[i], document.Index(path, i), all)
 		}
 	}
 }

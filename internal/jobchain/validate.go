@@ -117,23 +117,24 @@ func (d *Document) checkText(faults *document.Faults, path, text string, limit i
 // checkInputs checks the expressions in the jobs' inputs.
 func (d *Document) checkInputs(faults *document.Faults, index map[string]int) {
 	above := ancestors{doc: d, index: index}
+	var known expressions
 	for i := range d.Jobs {
 		path := document.Index("jobs", i) + ".input"
-		for _, e := range expressions(d.Jobs[i].Input) {
-			if err := e.check(); err != nil {
+		for _, e := range expressionsIn(d.Jobs[i].Input) {
+			id, refers, err := known.check(e)
+			if err != nil {
 				faults.Add(document.Join(path, e.path), "%v", err)
 				continue
 			}
-			id, refers := e.job()
 			if !refers {
 				continue
 			}
-			at, known := index[id]
+			at, exists := index[id]
 			switch _, finished := d.Finished[id]; {
-			case !known:
-				faults.Add(document.Join(path, e.path), "%q: no job %q", e.text, id)
+			case !exists:
+				faults.Add(document.Join(path, e.path), "%q: no job %q", cut(e.text, maxShown), id)
 			case !finished && !above.has(i, at, id):
-				faults.Add(document.Join(path, e.path), "%q: job %q need not be complete by then; name it in after", e.text, id)
+				faults.Add(document.Join(path, e.path), "%q: job %q need not be complete by then; name it in after", cut(e.text, maxShown), id)
 			}
 		}
 	}

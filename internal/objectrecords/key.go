@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
-	"github.com/jmespath/go-jmespath"
 
 	"sluice/internal/document"
+	"sluice/internal/jmespath"
 )
 
 // A Key makes the partition key of a record.
 type Key struct {
 	constant string
-	path     *jmespath.JMESPath
+	path     *jmespath.Expression
 	source   string
 }
 
@@ -35,30 +35,16 @@ func NewKey(text string) (Key, error) {
 			return newConstant(inner)
 		}
 	}
-	path, err := compile(text)
+	path, err := jmespath.Compile(text)
 	if err != nil {
 		return Key{}, fmt.Errorf("not a JMESPath expression: %w", err)
 	}
 	return Key{path: path, source: text}, nil
 }
 
-// compile and search turn a panic of the expression library into an error: the
-// expression is a person's input, and a panic would be repeated for ever.
-func compile(text string) (path *jmespath.JMESPath, err error) {
-	defer refuse(&err)
-	return jmespath.Compile(text)
-}
-
-func search(path *jmespath.JMESPath, value any) (found any, err error) {
-	defer refuse(&err)
-	return path.Search(value)
-}
-
-func refuse(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("it can't be evaluated: %v", p)
-	}
-}
+// maxSteps is what the key of one record may cost to find: a fraction of a second,
+// for the largest of records.
+const maxSteps = 4_000_000
 
 func newConstant(text string) (Key, error) {
 	var quoted string
@@ -90,7 +76,7 @@ func (k Key) Of(record []byte) (key, bad string) {
 	if decoder.Decode(&value) != nil || decoder.InputOffset() < int64(len(bytes.TrimRight(record, " \t\r\n"))) {
 		return "", "the partition key is taken from JSON, which the record is not"
 	}
-	found, err := search(k.path, value)
+	found, err := k.path.Search(value, jmespath.NewBudget(maxSteps))
 	if err != nil {
 		return "", fmt.Sprintf("the partition key %s: %v", k.source, err)
 	}
