@@ -7,16 +7,12 @@ import (
 	"sluice/internal/duration"
 )
 
-// Limits of a request. Those of the names are Temporal's own: a command that
-// breaks one would fail the workflow task for ever, so it is refused at the door.
+// Limits of a request, besides those of Temporal (package limits).
 const (
 	MaxJobs         = 10_000
 	DefaultParallel = 500
 	MaxParallel     = 1_000
 	MaxCarried      = 1792 << 10 // bytes of JSON that a run hands to the next: 1.75 MiB
-	MaxWorkflowID   = 1_000      // characters of a workflow ID
-	maxName         = 1_000      // characters of an activity, workflow or task queue name
-	maxFairnessKey  = 64         // bytes
 )
 
 // Defaults of a document.

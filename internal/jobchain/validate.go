@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"sluice/internal/document"
+	"sluice/internal/limits"
 )
 
 var (
@@ -56,10 +56,8 @@ func (d *Document) Check(faults *document.Faults) {
 	if d.MaxParallelJobs < 0 || d.MaxParallelJobs > MaxParallel {
 		faults.Add("maxParallelJobs", "%d; allowed are 0 (for %d) to %d", d.MaxParallelJobs, DefaultParallel, MaxParallel)
 	}
-	if len(d.FairnessKey) > maxFairnessKey {
-		faults.Add("fairnessKey", "%d bytes; at most %d", len(d.FairnessKey), maxFairnessKey)
-	}
-	d.checkText(faults, "type", d.Type, maxName)
+	limits.CheckFairnessKey(faults, "fairnessKey", d.FairnessKey)
+	limits.CheckAttribute(faults, "type", d.Type)
 }
 
 // checkJobs checks each job for itself and returns the jobs by ID.
@@ -91,9 +89,9 @@ func (d *Document) checkJob(faults *document.Faults, unread map[string]bool, pat
 	if (j.Activity == "") == (j.Workflow == "") && !unread[path+".activity"] && !unread[path+".workflow"] {
 		faults.Add(path, "give either activity or workflow")
 	}
-	d.checkText(faults, path+".activity", j.Activity, maxName)
-	d.checkText(faults, path+".workflow", j.Workflow, maxName)
-	d.checkText(faults, path+".taskQueue", j.TaskQueue, maxName)
+	limits.CheckName(faults, path+".activity", j.Activity)
+	limits.CheckName(faults, path+".workflow", j.Workflow)
+	limits.CheckTaskQueue(faults, path+".taskQueue", j.TaskQueue)
 	if j.Retry < 0 {
 		faults.Add(path+".retry", "%d; %s", j.Retry, allowsRetry)
 	}
@@ -105,12 +103,6 @@ func (d *Document) checkJob(faults *document.Faults, unread map[string]bool, pat
 	}
 	if _, ok := d.Sequences[j.Sequence]; j.Sequence != "" && !ok && !unread["sequences"] {
 		faults.Add(path+".sequence", "no sequence %q", j.Sequence)
-	}
-}
-
-func (d *Document) checkText(faults *document.Faults, path, text string, limit int) {
-	if utf8.RuneCountInString(text) > limit {
-		faults.Add(path, "%d characters; at most %d", utf8.RuneCountInString(text), limit)
 	}
 }
 

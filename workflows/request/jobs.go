@@ -11,6 +11,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/jobchain"
+	"sluice/internal/limits"
 	"sluice/internal/wire"
 )
 
@@ -80,9 +81,9 @@ func (r *request) begin(i int, now time.Time) {
 			"job %s: input and checkpoint of %d bytes, more than %d; keep large data elsewhere and hand on where it is", j.ID, bytes, jobchain.MaxCarried))
 		return
 	}
-	if id := wire.ChildID(r.id, j.ID, strconv.Itoa(number)); j.Workflow != "" && len(id) > jobchain.MaxWorkflowID {
+	if id := wire.ChildID(r.id, j.ID, strconv.Itoa(number)); j.Workflow != "" && len(id) > limits.ID {
 		r.chain.Refuse(i, now, activities.TypeInvalidInput, fmt.Sprintf(
-			"job %s: the child's workflow ID has %d characters, more than %d", j.ID, len(id), jobchain.MaxWorkflowID))
+			"job %s: the child's workflow ID has %d bytes, more than %d", j.ID, len(id), limits.ID))
 		return
 	}
 	r.chain.Start(i, now)
