@@ -2,6 +2,7 @@ package jobchain
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 )
 
@@ -11,7 +12,6 @@ import (
 type Carried struct {
 	Base        time.Time                  `json:"base"`
 	Jobs        [][]int64                  `json:"jobs,omitempty"` // columns below; simple jobs have no row
-	Failures    map[int]string             `json:"failures,omitempty"`
 	Checkpoints map[int]json.RawMessage    `json:"checkpoints,omitempty"`
 	Sequences   map[string]CarriedSequence `json:"sequences,omitempty"`
 	Log         [][]int64                  `json:"log,omitempty"`
@@ -51,6 +51,7 @@ const (
 const (
 	flagRepeat = 1 << iota
 	flagInterrupted
+	flagFinal
 )
 
 // states gives each state its number in a row. Numbers are never given anew.
@@ -65,68 +66,103 @@ func stateNumber(s State) int64 {
 	return 0
 }
 
-// Carry writes the chain down, with as much of its log as fits into limit bytes
-// of JSON together with the document's outputs; the oldest tries go first.
-func (c *Chain) Carry(base time.Time, limit int) (Document, Carried) {
-	k := Carried{Base: base, Failures: map[int]string{}, Checkpoints: map[int]json.RawMessage{},
-		Sequences: map[string]CarriedSequence{}, Dropped: c.log.dropped}
+// Carry writes the chain down, with as much of its log as fits into limit bytes of
+// JSON together with the document and other bytes that go along; the oldest tries
+// are left out.
+func (c *Chain) Carry(base time.Time, other, limit int) (Document, Carried) {
+	k := Carried{Base: base, Checkpoints: map[int]json.RawMessage{}, Sequences: map[string]CarriedSequence{}}
 	for i := range c.jobs {
-		c.carryJob(&k, i)
+		j := &c.jobs[i]
+		if j.checkpoint != nil {
+			k.Checkpoints[i] = j.checkpoint
+		}
+		if !j.simple() {
+			k.Jobs = append(k.Jobs, c.row(i, base))
+		}
 	}
 	for _, name := range sortedKeys(c.sequences) {
 		if s := c.sequences[name]; s.restarts > 0 || s.broken {
 			k.Sequences[name] = CarriedSequence{Restarts: s.restarts, Broken: s.broken}
 		}
 	}
-	for first := 0; ; {
-		c.carryLog(&k, first)
-		encoded, err := json.Marshal(k)
-		if err != nil || c.carried+len(encoded) <= limit || first == c.log.Len() {
-			return c.Export(), k
-		}
-		first += max((c.log.Len()-first)/4, 1)
-	}
+	doc := c.Export()
+	c.carryLog(&k, limit-other-encodedSize(doc)-encodedSize(k)-logFrame)
+	return doc, k
 }
 
-func (c *Chain) carryJob(k *Carried, i int) {
+// encodedSize is how many bytes v takes as JSON.
+func encodedSize(v any) int {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return MaxCarried // not reached: all of it came from JSON
+	}
+	return len(encoded)
+}
+
+// simple jobs have no row: those that were never tried, and those that needed one
+// try.
+func (j *job) simple() bool {
+	return (j.state == Pending || j.state == Complete) && j.tries == change(j.state == Complete) && !j.repeat && j.notBefore.IsZero()
+}
+
+// row is a row of Carried.Jobs.
+func (c *Chain) row(i int, base time.Time) []int64 {
 	j := &c.jobs[i]
-	if j.failure != "" {
-		k.Failures[i] = j.failure
-	}
-	if j.checkpoint != nil {
-		k.Checkpoints[i] = j.checkpoint
-	}
-	simple := (j.state == Pending || j.state == Complete) && j.tries == change(j.state == Complete) &&
-		!j.repeat && j.notBefore.IsZero()
-	if simple {
-		return
-	}
 	row := make([]int64, jobColumns)
 	row[colJob], row[colState], row[colTries], row[colSpent] = int64(i), stateNumber(j.state), int64(j.tries), int64(j.spent)
-	row[colFlags] = int64(change(j.repeat)*flagRepeat | change(j.interrupted)*flagInterrupted)
-	row[colLost], row[colRefused], row[colNotBefore] = int64(j.lost), int64(j.refused), since(k.Base, j.notBefore)
-	k.Jobs = append(k.Jobs, row)
+	row[colFlags] = int64(change(j.repeat)*flagRepeat | change(j.interrupted)*flagInterrupted | change(j.final)*flagFinal)
+	row[colLost], row[colRefused], row[colNotBefore] = int64(j.lost), int64(j.refused), since(base, j.notBefore)
+	return row
 }
 
-func (c *Chain) carryLog(k *Carried, first int) {
-	k.Log, k.Types, k.Errors = nil, map[int]string{}, map[int]string{}
+// logFrame is what the fields of a log take without any entry.
+const logFrame = len(`,"log":[],"types":{},"errors":{},"dropped":`) + maxDigits
+
+// carryLog writes down the latest entries of the log, as many as fit into room
+// bytes.
+func (c *Chain) carryLog(k *Carried, room int) {
+	first := c.log.Len()
+	for first > 0 {
+		if room -= entrySize(c.log.At(first-1), k.Base); room < 0 {
+			break
+		}
+		first--
+	}
+	k.Types, k.Errors = map[int]string{}, map[int]string{}
 	k.Dropped = c.log.dropped + first
 	for n := first; n < c.log.Len(); n++ {
 		e := c.log.At(n)
-		row := make([]int64, logColumns)
-		row[logJob], row[logTry], row[logState] = int64(e.Job), int64(e.Try), stateNumber(e.State)
-		row[logStarted] = since(k.Base, e.Started)
-		if !e.Ended.IsZero() {
-			row[logEnded] = 1 + e.Ended.Sub(e.Started).Milliseconds()
-		}
 		if e.Type != "" {
 			k.Types[n-first] = e.Type
 		}
 		if e.Error != "" {
 			k.Errors[n-first] = e.Error
 		}
-		k.Log = append(k.Log, row)
+		k.Log = append(k.Log, logRow(e, k.Base))
 	}
+}
+
+// entrySize is how many bytes an entry takes at most, whatever its number.
+func entrySize(e Entry, base time.Time) int {
+	n := len("[],") + logColumns - 1
+	for _, v := range logRow(e, base) {
+		n += len(strconv.FormatInt(v, 10))
+	}
+	for _, text := range []string{e.Type, e.Error} {
+		if text != "" {
+			n += len(`"":,`) + maxDigits + textSize(text)
+		}
+	}
+	return n
+}
+
+func logRow(e Entry, base time.Time) []int64 {
+	row := make([]int64, logColumns)
+	row[logJob], row[logTry], row[logState], row[logStarted] = int64(e.Job), int64(e.Try), stateNumber(e.State), since(base, e.Started)
+	if !e.Ended.IsZero() {
+		row[logEnded] = 1 + e.Ended.Sub(e.Started).Milliseconds()
+	}
+	return row
 }
 
 // Restore makes the chain that Carry wrote down.
@@ -163,7 +199,7 @@ func (c *Chain) restoreJob(k Carried, row []int64) {
 	j.repeat, j.interrupted = row[colFlags]&flagRepeat != 0, row[colFlags]&flagInterrupted != 0
 	c.interrupted += change(j.interrupted)
 	j.lost, j.refused, j.notBefore = int(row[colLost]), int(row[colRefused]), at(k.Base, row[colNotBefore])
-	j.failure = k.Failures[i]
+	j.final = row[colFlags]&flagFinal != 0
 	c.remember(i, k.Checkpoints[i])
 	if n := row[colState]; n >= 0 && n < int64(len(states)) {
 		c.set(i, states[n])
@@ -171,6 +207,7 @@ func (c *Chain) restoreJob(k Carried, row []int64) {
 	if j.state == Pending && j.unmet == 0 { // it was put in without its notBefore
 		c.queue.push(c.item(i))
 	}
+	c.recount(i)
 }
 
 func (c *Chain) restoreEntry(k Carried, n int, row []int64) {

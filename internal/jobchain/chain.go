@@ -36,7 +36,8 @@ type Chain struct {
 
 	counts  map[State]int
 	open    int // PENDING jobs whose predecessors are all COMPLETE
-	carried int // bytes that a run would hand on now, log left out
+	carried int // bytes that a run would hand on now at most, log left out
+	limit   int // of carried: MaxCarried, but in tests
 
 	interrupted int // jobs that a suspension stopped
 }
@@ -54,17 +55,12 @@ type job struct {
 	notBefore   time.Time       // of the next dispatch
 	checkpoint  json.RawMessage // what the last try left
 	output      json.RawMessage // COMPLETE
-	failure     string          // type of the error it failed with
+	final       bool            // FAIL by an error that is never retried, whoever asks
 	entry       int             // latest entry in the log, or -1
-}
 
-// What a run carries is reckoned before it is written: on top of the document,
-// the outputs and the checkpoints, some bytes for each job, and some for the
-// request itself with the children that run on.
-const (
-	carriedJob   = 24
-	carriedFixed = 96 << 10
-)
+	// What the account has of it, in bytes (account.go).
+	outputBytes, checkpointBytes, share int
+}
 
 // NewChain takes a document that Check found no fault with. request is what
 // expressions see as `request`; finished jobs count as COMPLETE.
@@ -76,6 +72,7 @@ func NewChain(doc *Document, request map[string]any) *Chain {
 		sequences: map[string]*sequence{},
 		counts:    map[State]int{Pending: len(doc.Jobs)},
 		carried:   doc.Carried(),
+		limit:     MaxCarried,
 	}
 	index := make(map[string]int, len(doc.Jobs))
 	for i := range doc.Jobs {
@@ -185,6 +182,7 @@ func (c *Chain) Start(i int, now time.Time) (try int, checkpoint json.RawMessage
 	}
 	j.repeat = false
 	c.set(i, Running)
+	c.recount(i)
 	return j.tries, j.checkpoint
 }
 
@@ -237,8 +235,8 @@ func (c *Chain) keep(i int, output json.RawMessage) {
 	if len(output) == 0 {
 		output = json.RawMessage("null")
 	}
-	c.jobs[i].output = output
-	c.carried += c.outputSize(i, output)
+	c.jobs[i].output, c.jobs[i].outputBytes = output, c.outputSize(i, output)
+	c.recount(i)
 	if c.data != nil {
 		c.data.Set(c.doc.Jobs[i].ID, output)
 	}
@@ -248,16 +246,11 @@ func (c *Chain) drop(i int) {
 	if c.jobs[i].output == nil {
 		return
 	}
-	c.carried -= c.outputSize(i, c.jobs[i].output)
-	c.jobs[i].output = nil
+	c.jobs[i].output, c.jobs[i].outputBytes = nil, 0
+	c.recount(i)
 	if c.data != nil {
 		c.data.Unset(c.doc.Jobs[i].ID)
 	}
-}
-
-// outputSize is what an output takes in `finished`: "id":output and a comma.
-func (c *Chain) outputSize(i int, output json.RawMessage) int {
-	return size(output) + len(c.doc.Jobs[i].ID) + len(`"":,`)
 }
 
 // remember keeps a checkpoint for the next try; nil leaves the one before.
@@ -265,13 +258,11 @@ func (c *Chain) remember(i int, checkpoint json.RawMessage) {
 	if checkpoint == nil {
 		return
 	}
-	c.carried += size(checkpoint) - change(c.jobs[i].checkpoint != nil)*size(c.jobs[i].checkpoint)
-	c.jobs[i].checkpoint = checkpoint
+	c.jobs[i].checkpoint, c.jobs[i].checkpointBytes = checkpoint, checkpointSize(checkpoint)
+	c.recount(i)
 }
 
 func (c *Chain) forget(i int) {
-	if c.jobs[i].checkpoint != nil {
-		c.carried -= size(c.jobs[i].checkpoint)
-		c.jobs[i].checkpoint = nil
-	}
+	c.jobs[i].checkpoint, c.jobs[i].checkpointBytes = nil, 0
+	c.recount(i)
 }

@@ -232,7 +232,7 @@ func anyOf(t *rapid.T, running map[int]bool) (int, bool) {
 
 // rolled is the chain after continue-as-new.
 func rolled(t *rapid.T, c *Chain) *Chain {
-	doc, carried := c.Carry(start, MaxCarried)
+	doc, carried := c.Carry(start, 0, MaxCarried)
 	raw, err := json.Marshal(doc)
 	require.NoError(t, err)
 	carriedRaw, err := json.Marshal(carried)
@@ -306,7 +306,7 @@ func TestTenThousandJobsAreCarried(t *testing.T) {
 		c.End(i, now, End{Output: json.RawMessage(`{"rows":12345,"ok":true}`)})
 	}
 	require.True(t, c.Done())
-	doc, carried := c.Carry(start, MaxCarried)
+	doc, carried := c.Carry(start, 0, MaxCarried)
 	raw, err := json.Marshal(struct {
 		Document
 		Carried Carried `json:"carried"`

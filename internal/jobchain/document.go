@@ -99,15 +99,3 @@ type Sequence struct {
 	Retry     int               `json:"retry,omitempty"`
 	RetryWait duration.Duration `json:"retryWait,omitzero"`
 }
-
-// size is how many bytes raw takes when it is written into another document.
-func size(raw json.RawMessage) int {
-	if len(raw) == 0 {
-		return len("null")
-	}
-	encoded, err := json.Marshal(raw)
-	if err != nil {
-		return len(raw)
-	}
-	return len(encoded)
-}

@@ -74,23 +74,26 @@ func (c *Chain) End(i int, now time.Time, e End) {
 	default:
 		c.fail(i, now, e)
 	}
+	c.recount(i)
 	c.settle(i, now)
 }
 
 // fit fails a try whose output or checkpoint would make a run carry too much.
 func (c *Chain) fit(i int, e End) End {
-	more, what := 0, "output"
-	if e.Kind == Succeeded {
-		more = c.outputSize(i, e.Output) - change(c.jobs[i].checkpoint != nil)*size(c.jobs[i].checkpoint)
-	} else if e.Checkpoint != nil {
-		more, what = size(e.Checkpoint), "checkpoint"
+	j := &c.jobs[i]
+	bytes, what := j.checkpointBytes, "checkpoint"
+	if e.Checkpoint != nil {
+		bytes = checkpointSize(e.Checkpoint)
 	}
-	if c.carried+more <= MaxCarried {
+	if e.Kind == Succeeded {
+		bytes, what = c.outputSize(i, e.Output), "output"
+	}
+	if bytes == 0 || c.fits(i, bytes) {
 		return e
 	}
 	return End{Kind: Final, Type: errortype.TooLarge, Error: fmt.Sprintf(
 		"job %s: %s of %d bytes: the request would carry %d bytes, more than %d; keep large data elsewhere and hand on where it is",
-		c.doc.Jobs[i].ID, what, more, c.carried+more, MaxCarried)}
+		c.doc.Jobs[i].ID, what, bytes, c.carriedWith(i, bytes), c.limit)}
 }
 
 // Refuse fails job i, which can't be dispatched.
@@ -104,7 +107,8 @@ func (c *Chain) fail(i int, now time.Time, e End) {
 	j, doc := &c.jobs[i], &c.doc.Jobs[i]
 	j.spent++
 	if e.Kind == Final || j.spent > doc.Retry {
-		j.failure = e.Type
+		j.final = errortype.Final(e.Type)
+		c.forget(i)
 		c.close(i, now, Fail, e)
 		return
 	}
@@ -152,6 +156,7 @@ func (c *Chain) interrupt(i int, now time.Time, e End) {
 }
 
 func (c *Chain) close(i int, now time.Time, s State, e End) {
+	c.jobs[i].notBefore = time.Time{}
 	c.log.close(c.jobs[i].entry, now, s, e)
 	c.set(i, s)
 }

@@ -6,6 +6,9 @@ import "time"
 // to be shown, and what failed holds its own in full.
 const maxErrorText = 500
 
+// maxErrorType bounds the type of an error in the log, in bytes.
+const maxErrorType = 200
+
 // Entry is one try of one job.
 type Entry struct {
 	Job     int // index in the document
@@ -44,7 +47,7 @@ func (l *Log) close(at int, now time.Time, s State, e End) {
 		return
 	}
 	entry := &l.entries[at]
-	entry.State, entry.Type, entry.Error = s, e.Type, cut(e.Error, maxErrorText)
+	entry.State, entry.Type, entry.Error = s, cut(e.Type, maxErrorType), cut(e.Error, maxErrorText)
 	if s != Pending {
 		entry.Ended = now
 	}

@@ -1,10 +1,6 @@
 package jobchain
 
-import (
-	"time"
-
-	"sluice/internal/errortype"
-)
+import "time"
 
 // sequence is a group of jobs that are retried together.
 type sequence struct {
@@ -39,7 +35,7 @@ func (c *Chain) settle(i int, now time.Time) {
 		return
 	}
 	rule := c.doc.Sequences[name]
-	if c.jobs[i].state == Fail && s.restarts < rule.Retry && !errortype.Final(c.jobs[i].failure) {
+	if c.jobs[i].state == Fail && s.restarts < rule.Retry && !c.jobs[i].final {
 		s.broken = true
 	}
 	if !s.broken {
@@ -62,8 +58,9 @@ func (c *Chain) restart(s *sequence, notBefore time.Time) {
 		j := &c.jobs[m]
 		c.drop(m)
 		c.forget(m)
-		j.spent, j.lost, j.refused, j.failure = 0, 0, 0, ""
+		j.spent, j.lost, j.refused, j.final = 0, 0, 0, false
 		j.notBefore = notBefore
+		c.recount(m)
 		if j.interrupted {
 			continue // Release makes it PENDING
 		}

@@ -1,7 +1,6 @@
 package jobchain
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -130,19 +129,6 @@ func (d *Document) checkInputs(faults *document.Faults, index map[string]int) {
 			}
 		}
 	}
-}
-
-// Carried is how many bytes the document takes in what a run carries, with what
-// is kept about its jobs at the least. A document of more than MaxCarried can't
-// be run; its finished outputs come on top.
-func (d *Document) Carried() int {
-	copied := *d
-	copied.Finished = nil
-	encoded, err := json.Marshal(copied)
-	if err != nil {
-		return MaxCarried + 1 // not reached: a document that was read can be written
-	}
-	return len(encoded) + len(d.Jobs)*carriedJob + carriedFixed
 }
 
 func sortedKeys[V any](m map[string]V) []string {

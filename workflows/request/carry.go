@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -12,29 +11,6 @@ import (
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
-
-// carried is what a run hands to the next besides the document, in whose
-// `finished` the outputs are.
-type carried struct {
-	Created  time.Time        `json:"created"`
-	Gate     jobchain.Gate    `json:"gate"`
-	Chain    jobchain.Carried `json:"chain"`
-	Children []carriedChild   `json:"children,omitempty"`
-}
-
-// carriedChild is a child workflow that runs on.
-type carriedChild struct {
-	Job       int         `json:"job"`
-	Number    int         `json:"number"`
-	StartedAt time.Time   `json:"startedAt,omitzero"`
-	Told      instruction `json:"told,omitempty"`
-}
-
-// continued is the input of a run that goes on from another.
-type continued struct {
-	jobchain.Document
-	Carried json.RawMessage `json:"carried,omitempty"`
-}
 
 // rollOverDue reports that the history has grown enough for another run, or that
 // nothing runs and a job is to be repeated whose activity ID this run can't take.
@@ -60,22 +36,21 @@ func (r *request) mayRollOver(ctx workflow.Context) bool {
 
 // rollOver ends this run and starts the next with all that is known.
 func (r *request) rollOver(ctx workflow.Context) error {
-	carried := carried{Created: r.created, Gate: r.gate}
+	run := jobchain.Run{Created: r.created, Gate: r.gate}
 	for _, t := range r.tries {
-		carried.Children = append(carried.Children, carriedChild{Job: t.job, Number: t.number, StartedAt: t.child.startedAt, Told: t.child.told})
+		run.Children = append(run.Children, jobchain.CarriedChild{Job: t.job, Number: t.number,
+			StartedAt: t.child.startedAt, Told: int(t.child.told), TimedOut: t.child.timedOut})
 	}
-	var doc jobchain.Document
-	doc, carried.Chain = r.chain.Carry(r.created, jobchain.MaxCarried)
-	raw, err := json.Marshal(carried)
+	continued, err := r.chain.HandOver(run)
 	if err != nil {
 		return err
 	}
-	return workflow.NewContinueAsNewError(ctx, wire.TypeRequest, continued{Document: doc, Carried: raw})
+	return workflow.NewContinueAsNewError(ctx, wire.TypeRequest, continued)
 }
 
 // takeOver goes on with what the run before carried.
 func (r *request) takeOver(raw json.RawMessage) error {
-	var carried carried
+	var carried jobchain.Run
 	if err := json.Unmarshal(raw, &carried); err != nil {
 		return fmt.Errorf("%s: carried state: %w", wire.TypeRequest, err)
 	}
@@ -86,7 +61,7 @@ func (r *request) takeOver(raw json.RawMessage) error {
 	for _, c := range carried.Children {
 		if c.Job >= 0 && c.Job < len(r.doc.Jobs) {
 			id := wire.ChildID(r.id, r.doc.Jobs[c.Job].ID, fmt.Sprint(c.Number))
-			r.tries = append(r.tries, r.adopt(c.Job, c.Number, id, c.StartedAt, c.Told))
+			r.tries = append(r.tries, r.adopt(id, c))
 		}
 	}
 	return nil

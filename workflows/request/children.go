@@ -156,15 +156,16 @@ func (c *child) timeoutText() string {
 }
 
 // adopt goes on with a child that an earlier run started.
-func (r *request) adopt(i, number int, id string, startedAt time.Time, told instruction) *try {
-	j := r.chain.Job(i)
-	c := &child{id: id, isRequest: j.Workflow == wire.TypeRequest, adopted: true, startedAt: startedAt, timeout: j.Timeout.Std(), told: told}
+func (r *request) adopt(id string, was jobchain.CarriedChild) *try {
+	j := r.chain.Job(was.Job)
+	c := &child{id: id, isRequest: j.Workflow == wire.TypeRequest, adopted: true, startedAt: was.StartedAt, timeout: j.Timeout.Std(),
+		told: instruction(was.Told), timedOut: was.TimedOut}
 	options := activities.WaitOptions()
 	options.WaitForCancellation = false
 	options.Summary = "follow " + id
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	ctx = workflow.WithActivityOptions(ctx, options)
-	return &try{job: i, number: number, cancel: cancel, child: c,
+	return &try{job: was.Job, number: was.Number, cancel: cancel, child: c,
 		future: shell.Execute(ctx, wire.FollowWorkflow, wire.FollowInput{WorkflowID: id}).Future}
 }
 

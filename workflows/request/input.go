@@ -25,7 +25,7 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 		gate:     jobchain.Gate{State: jobchain.Running},
 		ids:      activityIDs{},
 	}
-	in := continued{Document: jobchain.NewDocument()}
+	in := jobchain.Continued{Document: jobchain.NewDocument()}
 	if err := shell.Decode(wire.TypeRequest, raw, shell.InputOf(ctx, &in.Document, &in)); err != nil {
 		return nil, err
 	}
@@ -43,10 +43,7 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 
 // checkSize refuses a document that could not be carried from run to run.
 func checkSize(doc *jobchain.Document) error {
-	bytes := doc.Carried()
-	for id, output := range doc.Finished { // order does not matter: a sum has no order
-		bytes += len(id) + len(output)
-	}
+	bytes := doc.CarriedAtFirst()
 	if bytes <= jobchain.MaxCarried {
 		return nil
 	}
