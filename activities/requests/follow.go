@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"sluice/activities"
@@ -23,7 +26,8 @@ type Children struct {
 
 // All lists the activities under their names.
 func (c *Children) All() []activities.Named {
-	return []activities.Named{activities.On(wire.FollowWorkflow, c.Follow), activities.On(wire.RequestRunningTime, c.RunningTime)}
+	return []activities.Named{activities.On(wire.FollowWorkflow, c.Follow), activities.On(wire.JoinChild, c.Join),
+		activities.On(wire.RequestRunningTime, c.RunningTime)}
 }
 
 // Follow waits for a workflow to end, through its continue-as-new, and returns
@@ -31,8 +35,8 @@ func (c *Children) All() []activities.Named {
 func (c *Children) Follow(ctx context.Context, in wire.FollowInput) (*wire.Followed, error) {
 	alive, done := activities.KeepAlive(ctx, activities.WaitingHeartbeat, nil)
 	defer done()
-	var output json.RawMessage
-	err := c.Temporal.GetWorkflow(alive, in.WorkflowID, "").Get(alive, &output)
+	var value converter.RawValue
+	err := c.Temporal.GetWorkflow(alive, in.WorkflowID, "").Get(alive, &value)
 	if interrupted := activities.Interrupted(alive, wire.FollowWorkflow.Name, nil); interrupted != nil {
 		return nil, interrupted
 	}
@@ -40,7 +44,12 @@ func (c *Children) Follow(ctx context.Context, in wire.FollowInput) (*wire.Follo
 	var notFound *serviceerror.NotFound
 	switch {
 	case err == nil:
-		return &wire.Followed{Status: wire.FollowedCompleted, Output: output}, nil
+		output, err := activities.JSONOf(value.Payload())
+		var unreadable *activities.UnreadableError
+		if errors.As(err, &unreadable) {
+			return &wire.Followed{Status: wire.FollowedUnreadable, Type: unreadable.Encoding}, nil
+		}
+		return &wire.Followed{Status: wire.FollowedCompleted, Output: output}, err
 	case errors.As(err, &ended):
 		return followed(ended), nil
 	case errors.As(err, &notFound):
@@ -62,6 +71,29 @@ func followed(ended *temporal.WorkflowExecutionError) *wire.Followed {
 	default:
 		return &wire.Followed{Status: wire.FollowedFailed, Message: errors.Unwrap(ended).Error()}
 	}
+}
+
+// Join looks whether a workflow that runs already is the asker's own child: one
+// that was started before the asker was reset, or terminated and started again. A
+// foreign one is a Conflict. It changes nothing.
+func (c *Children) Join(ctx context.Context, in wire.JoinInput) (*wire.Joined, error) {
+	alive, done := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
+	defer done()
+	described, err := c.Temporal.DescribeWorkflow(alive, in.WorkflowID, "")
+	if err != nil {
+		return nil, temporalFailure(wire.JoinChild.Name, in.WorkflowID, err)
+	}
+	info := described.RawResponse.GetWorkflowExecutionInfo()
+	failure := activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: wire.JoinChild.Name, Target: in.WorkflowID}}
+	switch parent := info.GetParentExecution().GetWorkflowId(); {
+	case parent != in.Parent || info.GetType().GetName() != in.Type:
+		failure.Message = fmt.Sprintf("a workflow %s with this ID runs already, and is no %s that %s started", info.GetType().GetName(), in.Type, in.Parent)
+		return nil, activities.Fail(activities.TypeConflict, failure)
+	case info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		failure.Message = "it ended just now"
+		return nil, activities.Fail(activities.TypeUnavailable, failure)
+	}
+	return &wire.Joined{StartedAt: info.GetStartTime().AsTime()}, nil
 }
 
 // RunningTime asks a request how long it has run so far.

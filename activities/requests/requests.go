@@ -72,10 +72,11 @@ func IsJobOfRequest(e *workflow.WorkflowExecutionInfo) bool {
 // others waiting.
 const resumeTimeout = 30 * time.Second
 
-// Resume claims a request, sees that somebody can run its jobs, resumes it, and
-// gives the claim back when it can't. A repeat extends the claim that an earlier
-// attempt took: its token is the checkpoint. A worker that dies in between
-// leaves a claim that its lease ends.
+// Resume sees that somebody can run a request's jobs, claims it, resumes it, and
+// gives the claim back when it can't. It looks before it claims: a request takes only
+// so many updates, and one whose workers are gone is asked again and again. A repeat
+// extends the claim that an earlier attempt took: its token is the checkpoint. A
+// worker that dies in between leaves a claim that its lease ends.
 func (r *Activities) Resume(ctx context.Context, in wire.ResumeInput) (*wire.Resumed, error) {
 	var token int64
 	if _, err := activities.Checkpoint(ctx, &token); err != nil {
@@ -87,10 +88,13 @@ func (r *Activities) Resume(ctx context.Context, in wire.ResumeInput) (*wire.Res
 	defer done()
 	bounded, cancel := context.WithTimeout(alive, resumeTimeout)
 	defer cancel()
-	if described, err := r.Temporal.DescribeWorkflow(bounded, in.ID, ""); err != nil {
+	if became, err := r.resumable(bounded, in, token); err != nil {
+		if token != 0 {
+			r.unclaim(ctx, in, token)
+		}
 		return &wire.Resumed{Error: oneLine(err)}, nil
-	} else if err := r.polled(bounded, described.RawResponse.GetWorkflowExecutionInfo().GetTaskQueue()); err != nil {
-		return &wire.Resumed{Error: oneLine(err)}, nil // nobody would even answer the claim
+	} else if became != nil {
+		return became, nil
 	}
 	var claim struct {
 		Claimed bool   `json:"claimed"`
@@ -100,7 +104,7 @@ func (r *Activities) Resume(ctx context.Context, in wire.ResumeInput) (*wire.Res
 	err := r.update(bounded, in.ID, wire.UpdateClaim, map[string]any{"holder": in.Holder, "lease": in.Lease, "token": token}, &claim)
 	switch {
 	case activities.TypeOf(err) == activities.TypeConflict, activities.TypeOf(err) == activities.TypeExpired:
-		return &wire.Resumed{Skipped: true}, nil // resumed or ended meanwhile
+		return r.afterRefusal(bounded, in, err), nil
 	case err != nil:
 		return &wire.Resumed{Error: oneLine(err)}, nil
 	case !claim.Claimed:
@@ -108,24 +112,47 @@ func (r *Activities) Resume(ctx context.Context, in wire.ResumeInput) (*wire.Res
 	}
 	held.Store(claim.Token)
 	activity.RecordHeartbeat(ctx, claim.Token)
-	if err := r.resumeClaimed(bounded, in, claim.Token); err != nil {
+	if err := r.update(bounded, in.ID, wire.UpdateResume, map[string]any{"holder": in.Holder, "token": claim.Token}, nil); err != nil {
 		r.unclaim(ctx, in, claim.Token)
 		return &wire.Resumed{Error: oneLine(err)}, nil
 	}
 	return &wire.Resumed{Resumed: true}, nil
 }
 
-func (r *Activities) resumeClaimed(ctx context.Context, in wire.ResumeInput, token int64) error {
-	queues, err := r.unfinishedQueues(ctx, in.ID)
+// resumable reports that the request can be resumed by us: nil. Otherwise it is what
+// became of it, or why it can't.
+func (r *Activities) resumable(ctx context.Context, in wire.ResumeInput, token int64) (*wire.Resumed, error) {
+	described, err := r.Temporal.DescribeWorkflow(ctx, in.ID, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, queue := range queues {
+	if err := r.polled(ctx, described.RawResponse.GetWorkflowExecutionInfo().GetTaskQueue()); err != nil {
+		return nil, err // nobody would even answer
+	}
+	seen, err := r.look(ctx, in.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case seen.state != "SUSPENDED":
+		return &wire.Resumed{Skipped: true}, nil // resumed or ended meanwhile
+	case seen.holder != "" && token == 0:
+		return &wire.Resumed{Skipped: true, Holder: seen.holder}, nil
+	}
+	for _, queue := range seen.queues {
 		if err := r.polled(ctx, queue); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return r.update(ctx, in.ID, wire.UpdateResume, map[string]any{"holder": in.Holder, "token": token}, nil)
+	return nil, nil
+}
+
+// afterRefusal is what became of a request that refused the claim: it was resumed or
+// has ended meanwhile, or it is SUSPENDED still and takes no more claims.
+func (r *Activities) afterRefusal(ctx context.Context, in wire.ResumeInput, refusal error) *wire.Resumed {
+	if seen, err := r.look(ctx, in.ID); err == nil && seen.state == "SUSPENDED" {
+		return &wire.Resumed{Error: oneLine(refusal)}
+	}
+	return &wire.Resumed{Skipped: true}
 }
 
 // unclaim gives the claim back, also when time is up for all else.
@@ -137,13 +164,23 @@ func (r *Activities) unclaim(ctx context.Context, in wire.ResumeInput, token int
 	}
 }
 
-// unfinishedQueues are the task queues of the jobs that are not COMPLETE.
-func (r *Activities) unfinishedQueues(ctx context.Context, id string) ([]string, error) {
+// suspendedRequest is what is to be seen of a request that may be resumed.
+type suspendedRequest struct {
+	state  string
+	holder string   // of the claim that is in force
+	queues []string // of the jobs that are not COMPLETE
+}
+
+func (r *Activities) look(ctx context.Context, id string) (*suspendedRequest, error) {
 	const pageSize = 1000
-	var queues []string
-	seen := map[string]bool{}
+	var seen suspendedRequest
+	known := map[string]bool{}
 	for offset := 0; ; offset += pageSize {
 		var page struct {
+			State string `json:"state"`
+			Claim *struct {
+				Holder string `json:"holder"`
+			} `json:"claim"`
 			TotalJobs int `json:"totalJobs"`
 			Jobs      []struct {
 				TaskQueue string `json:"taskQueue"`
@@ -157,14 +194,18 @@ func (r *Activities) unfinishedQueues(ctx context.Context, id string) ([]string,
 		if err != nil {
 			return nil, err
 		}
+		seen.state = page.State
+		if page.Claim != nil {
+			seen.holder = page.Claim.Holder
+		}
 		for _, j := range page.Jobs {
-			if j.State != "COMPLETE" && !seen[j.TaskQueue] {
-				seen[j.TaskQueue] = true
-				queues = append(queues, j.TaskQueue)
+			if j.State != "COMPLETE" && !known[j.TaskQueue] {
+				known[j.TaskQueue] = true
+				seen.queues = append(seen.queues, j.TaskQueue)
 			}
 		}
 		if offset+pageSize >= page.TotalJobs {
-			return queues, nil
+			return &seen, nil
 		}
 	}
 }

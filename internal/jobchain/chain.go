@@ -3,6 +3,8 @@ package jobchain
 import (
 	"encoding/json"
 	"time"
+
+	"sluice/internal/jmespath"
 )
 
 // State is the state of a job or of a request; the words are the contract's.
@@ -158,16 +160,16 @@ func (c *Chain) item(i int) item {
 	return item{job: i, priority: c.doc.Jobs[i].Priority, notBefore: c.jobs[i].notBefore}
 }
 
-// Input is job i's input with the values that it asks for. An error means that
-// one is not there, or that the input can't be made of it.
-func (c *Chain) Input(i int) (json.RawMessage, error) { return Resolve(c.doc.Jobs[i].Input, c.data) }
+// Templated reports that job i's input may ask for values.
+func (c *Chain) Templated(i int) bool { return mayHoldTemplate(c.doc.Jobs[i].Input) }
 
-// InputSteps is what making inputs has cost so far, in steps of evaluation.
-func (c *Chain) InputSteps() int {
-	if c.data == nil {
-		return 0
-	}
-	return c.data.Steps()
+// Input is job i's input with the values that it asks for, and how many steps of
+// evaluation it cost. An error means that one is not there, or that the input
+// can't be made of it.
+func (c *Chain) Input(i int) (input json.RawMessage, steps int, err error) {
+	budget := jmespath.NewBudget(maxInputSteps)
+	input, err = Resolve(c.doc.Jobs[i].Input, c.data, budget)
+	return input, budget.Spent(), err
 }
 
 // Start marks job i as dispatched at now and returns the number of the try and

@@ -8,7 +8,6 @@ type Data struct {
 	root        map[string]any
 	jobs        map[string]any // those of root
 	expressions expressions
-	steps       int
 }
 
 // NewData makes the data of a request; Set adds outputs.
@@ -22,9 +21,6 @@ func (d *Data) Set(id string, output json.RawMessage) { d.jobs[id] = decoded(out
 
 // Unset takes an output away again: its sequence starts anew.
 func (d *Data) Unset(id string) { delete(d.jobs, id) }
-
-// Steps is what all evaluations have cost so far. It is the same on replay.
-func (d *Data) Steps() int { return d.steps }
 
 func decoded(raw json.RawMessage) any {
 	if len(raw) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/document"
+	"sluice/internal/jmespath"
 )
 
 func TestParseReportsAllFaultsAtOnce(t *testing.T) {
@@ -144,7 +145,7 @@ func TestDocumentIsWrittenWithoutItsDefaults(t *testing.T) {
 }
 
 func inexact(expression, number string) string {
-	return fmt.Sprintf("%q: %v", expression, &InexactError{Number: number})
+	return fmt.Sprintf("%q: %v", expression, &jmespath.InexactError{Number: number})
 }
 
 func TestResolve(t *testing.T) {
@@ -179,7 +180,7 @@ func TestResolve(t *testing.T) {
 		{in: `{"$from":"to_string(args.big)"}`, want: `"12345678901234567890123"`},
 		{in: `{"$from":"args.list[::0]"}`, err: `"args.list[::0]": the step of a slice can't be 0`},
 	} {
-		got, err := Resolve(json.RawMessage(c.in), data)
+		got, err := resolve(json.RawMessage(c.in), data)
 		if c.err != "" {
 			require.EqualError(t, err, c.err, c.in)
 			continue
@@ -192,7 +193,7 @@ func TestResolve(t *testing.T) {
 // What was put in is data: an output that looks like an expression stays one.
 func TestResolveDoesNotSearchWhatItPutIn(t *testing.T) {
 	data := NewData(json.RawMessage(`{"trap":{"$from":"request.id"}}`), map[string]any{"id": "r"})
-	got, err := Resolve(json.RawMessage(`{"x":{"$from":"args.trap"}}`), data)
+	got, err := resolve(json.RawMessage(`{"x":{"$from":"args.trap"}}`), data)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"x":{"$from":"request.id"}}`, string(got))
 }
@@ -205,8 +206,8 @@ func FuzzResolve(f *testing.F) {
 			return
 		}
 		data := NewData(json.RawMessage(args), nil)
-		first, err := Resolve(json.RawMessage(input), data)
-		again, errAgain := Resolve(json.RawMessage(input), NewData(json.RawMessage(args), nil))
+		first, err := resolve(json.RawMessage(input), data)
+		again, errAgain := resolve(json.RawMessage(input), NewData(json.RawMessage(args), nil))
 		if string(first) != string(again) || (err == nil) != (errAgain == nil) {
 			t.Fatalf("%s with %s: %s, then %s", input, args, first, again)
 		}

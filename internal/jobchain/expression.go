@@ -7,10 +7,6 @@ import (
 	"sluice/internal/jmespath"
 )
 
-// InexactError is the error of an expression that compares or calculates with a
-// number that a float64 can't hold as it is written.
-type InexactError = jmespath.InexactError
-
 // maxShown is how much of an expression an error shows, in bytes.
 const maxShown = 200
 

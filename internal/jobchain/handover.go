@@ -21,6 +21,7 @@ type CarriedChild struct {
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	Told      int       `json:"told,omitempty"`     // what it was last told to do
 	TimedOut  bool      `json:"timedOut,omitempty"` // it was stopped because its time was over
+	Stopping  int       `json:"stopping,omitempty"` // 1 + what a child request last told of its stopping jobs
 }
 
 // Continued is the input of a run that goes on from another.

@@ -26,7 +26,7 @@ const maxInputSteps = 4_000_000
 // becomes the value of its expression, one whose only key is $literal becomes
 // what it holds. What was put in is not searched again. The error of an input that
 // would be longer than MaxCarried is an *OversizeError.
-func Resolve(input json.RawMessage, data *Data) (json.RawMessage, error) {
+func Resolve(input json.RawMessage, data *Data, budget *jmespath.Budget) (json.RawMessage, error) {
 	if !mayHoldTemplate(input) {
 		if len(input) == 0 {
 			return json.RawMessage("null"), nil
@@ -37,8 +37,6 @@ func Resolve(input json.RawMessage, data *Data) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	budget := jmespath.NewBudget(maxInputSteps)
-	defer func() { data.steps += budget.Spent() }()
 	r := resolver{data: data, budget: budget}
 	resolved, err := r.resolve(tree)
 	if err != nil {

@@ -21,6 +21,7 @@ var (
 // Activities of Request and ResumeSuspended.
 var (
 	FollowWorkflow     = Activity[FollowInput, Followed]{Name: "Request.Follow"}
+	JoinChild          = Activity[JoinInput, Joined]{Name: "Request.JoinChild"}
 	RequestRunningTime = Activity[FollowInput, RunningTime]{Name: "Request.RunningTime"}
 	ListSuspended      = Activity[ListSuspendedInput, Suspended]{Name: "Requests.ListSuspended"}
 	ResumeRequest      = Activity[ResumeInput, Resumed]{Name: "Requests.Resume"}

@@ -45,6 +45,15 @@ func TaskRunID(task string) string { return task + "/run" }
 // ChildID is the ID of the child workflow that is try number try of a job.
 func ChildID(request, job, try string) string { return request + "/" + job + "/" + try }
 
+// ChildOf is the twin of ChildID: which try of which job of the request a workflow
+// of this ID is.
+func ChildOf(request, id string) (job string, try int, ok bool) {
+	rest, below := strings.CutPrefix(id, request+"/")
+	job, number, _ := strings.Cut(rest, "/")
+	try, err := strconv.Atoi(number)
+	return job, try, below && job != "" && err == nil && try > 0
+}
+
 // GenerationID is the ID of the workflow that a `then` entry starts for a later
 // generation of a Quiescence.
 func GenerationID(id string, generation int) string { return id + "/" + strconv.Itoa(generation) }

@@ -49,6 +49,7 @@ const (
 	SignalStop     = "stop"     // ResumeSuspended
 	SignalObserved = "observed" // Quiescence with the signal source
 	SignalFinished = "finished" // ClaimTasks: a Task tells its end
+	SignalStopping = "stopping" // Request: a child request tells how many of its jobs stop
 )
 
 // Values of shell.AttributeState for workflows without states of their own.

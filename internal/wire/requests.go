@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"time"
 
 	"sluice/internal/duration"
 )
@@ -13,9 +14,10 @@ type FollowInput struct {
 
 // How a followed workflow ended.
 const (
-	FollowedCompleted = "completed"
-	FollowedCanceled  = "canceled"
-	FollowedFailed    = "failed" // in any other way
+	FollowedCompleted  = "completed"
+	FollowedUnreadable = "unreadable" // completed, with a result that is no JSON
+	FollowedCanceled   = "canceled"
+	FollowedFailed     = "failed" // in any other way
 )
 
 // Followed is the end of a workflow.
@@ -26,6 +28,19 @@ type Followed struct {
 	Message      string            `json:"message,omitempty"`
 	NonRetryable bool              `json:"nonRetryable,omitempty"`
 	Delay        duration.Duration `json:"delay,omitzero"`
+}
+
+// JoinInput names a workflow that runs under the ID of a child, and what a child of
+// the asker's would be.
+type JoinInput struct {
+	WorkflowID string `json:"workflowId"`
+	Parent     string `json:"parent"`
+	Type       string `json:"type"`
+}
+
+// Joined is a child that an earlier execution of its parent started.
+type Joined struct {
+	StartedAt time.Time `json:"startedAt"`
 }
 
 // RunningTime is how long a request has run.

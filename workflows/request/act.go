@@ -23,6 +23,7 @@ func (r *request) act(ctx workflow.Context) error {
 		}
 	}
 	r.instruct(ctx)
+	r.tellParent(workflow.Now(ctx))
 	r.acted = r.gate.Changes
 	return r.shown.Set(ctx, string(r.gate.State), r.kind(), "")
 }
@@ -33,20 +34,6 @@ func (r *request) kind() string {
 		return r.doc.Type
 	}
 	return wire.TypeRequest
-}
-
-// stopping is how many jobs are asked to stop and waited for.
-func (r *request) stopping(now time.Time) int {
-	if r.gate.State == jobchain.Running || !now.Before(r.gate.GraceUntil) {
-		return 0
-	}
-	n := 0
-	for _, t := range r.tries {
-		if r.gate.Ended() || t.suspendable() || !t.child.heard() {
-			n++
-		}
-	}
-	return n
 }
 
 // arm sets the timer to the next instant at which something changes by itself.

@@ -39,7 +39,7 @@ func (r *request) rollOver(ctx workflow.Context) error {
 	run := jobchain.Run{Created: r.created, Gate: r.gate}
 	for _, t := range r.tries {
 		run.Children = append(run.Children, jobchain.CarriedChild{Job: t.job, Number: t.number,
-			StartedAt: t.child.startedAt, Told: int(t.child.told), TimedOut: t.child.timedOut})
+			StartedAt: t.child.startedAt, Told: int(t.child.told), TimedOut: t.child.timedOut, Stopping: 1 + t.child.stopping})
 	}
 	continued, err := r.chain.HandOver(run)
 	if err != nil {

@@ -25,6 +25,7 @@ type child struct {
 	id        string
 	isRequest bool // it knows suspend, resume and stop itself
 	adopted   bool // started by an earlier run
+	joining   bool // it ran already when it was to be started: its try is the activity that looks whether it is ours
 	started   workflow.Future
 	startedAt time.Time
 	timeout   time.Duration
@@ -33,13 +34,15 @@ type child struct {
 	checkAt   time.Time // isRequest: when its running time may have reached the timeout
 	checking  *shell.Future[wire.RunningTime]
 	timedOut  bool
+	stopping  int // what a child request last told of its stopping jobs; notTold before
 }
 
 // instruction is what a child request was told to do.
 type instruction int
 
 const (
-	goOn instruction = iota
+	unknown instruction = iota - 1 // an earlier execution may have told it anything
+	goOn
 	suspendNow
 	stopNow
 	cancelNow
@@ -50,7 +53,7 @@ const (
 // activity's try has.
 func (r *request) startChild(i, number int, input json.RawMessage) *try {
 	j := r.chain.Job(i)
-	c := &child{id: wire.ChildID(r.id, j.ID, strconv.Itoa(number)), isRequest: j.Workflow == wire.TypeRequest, timeout: j.Timeout.Std()}
+	c := &child{id: wire.ChildID(r.id, j.ID, strconv.Itoa(number)), isRequest: j.Workflow == wire.TypeRequest, timeout: j.Timeout.Std(), stopping: notTold}
 	options := workflow.ChildWorkflowOptions{
 		WorkflowID:          c.id,
 		TaskQueue:           j.TaskQueue,
@@ -73,7 +76,7 @@ func (r *request) startChild(i, number int, input json.RawMessage) *try {
 func (t *try) suspendable() bool { return t.child == nil || !t.child.isRequest }
 
 // running reports that the child exists, so that it can be told something.
-func (c *child) running() bool { return c.adopted || (c.started.IsReady()) }
+func (c *child) running() bool { return c.adopted || c.started.IsReady() && !c.joining }
 
 // instruct tells child requests what the gate wants of them, one message at a
 // time. It is called again whenever something may have changed.
@@ -94,7 +97,7 @@ func (r *request) instruct(ctx workflow.Context) {
 		if c.telling != nil || want == c.told || c.told >= stopNow && want < c.told {
 			continue
 		}
-		c.told = want
+		c.told, c.stopping = want, notTold
 		if want == cancelNow {
 			r.cancelTry(t)
 			continue
@@ -148,9 +151,6 @@ func (c *child) news() bool {
 		c.telling != nil && c.telling.IsReady() || c.checking != nil && c.checking.IsReady())
 }
 
-// heard reports that what a child request was told has reached it.
-func (c *child) heard() bool { return c.told != goOn && (c.telling == nil || c.telling.IsReady()) }
-
 func (c *child) timeoutText() string {
 	return fmt.Sprintf("ran for longer than its timeout of %v", c.timeout)
 }
@@ -159,14 +159,20 @@ func (c *child) timeoutText() string {
 func (r *request) adopt(id string, was jobchain.CarriedChild) *try {
 	j := r.chain.Job(was.Job)
 	c := &child{id: id, isRequest: j.Workflow == wire.TypeRequest, adopted: true, startedAt: was.StartedAt, timeout: j.Timeout.Std(),
-		told: instruction(was.Told), timedOut: was.TimedOut}
+		told: instruction(was.Told), timedOut: was.TimedOut, stopping: was.Stopping - 1}
+	t := &try{job: was.Job, number: was.Number, child: c}
+	r.follow(t)
+	return t
+}
+
+// follow goes on with a child by the activity that waits for its end.
+func (r *request) follow(t *try) {
 	options := activities.WaitOptions()
 	options.WaitForCancellation = false
-	options.Summary = "follow " + id
+	options.Summary = "follow " + t.child.id
 	ctx, cancel := workflow.WithCancel(r.ctx)
-	ctx = workflow.WithActivityOptions(ctx, options)
-	return &try{job: was.Job, number: was.Number, cancel: cancel, child: c,
-		future: shell.Execute(ctx, wire.FollowWorkflow, wire.FollowInput{WorkflowID: id}).Future}
+	t.cancel = cancel
+	t.future = shell.Execute(workflow.WithActivityOptions(ctx, options), wire.FollowWorkflow, wire.FollowInput{WorkflowID: t.child.id}).Future
 }
 
 // followed is the child's output, or its end as an error, as the activity that
@@ -179,6 +185,8 @@ func (c *child) followed(ctx workflow.Context, future workflow.Future) (json.Raw
 	switch end.Status {
 	case wire.FollowedCompleted:
 		return end.Output, nil
+	case wire.FollowedUnreadable:
+		return nil, &activities.UnreadableError{Encoding: end.Type}
 	case wire.FollowedCanceled:
 		return nil, temporal.NewCanceledError()
 	default:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/converter"
@@ -75,7 +74,7 @@ func endByError(err error, asked bool) jobchain.End {
 		if e.Checkpoint = shell.Detail(end.HasDetails(), end.Details); string(e.Checkpoint) == notStarted {
 			e.Checkpoint = nil
 		}
-	case *unreadableError: // it has succeeded, and is not run again
+	case *activities.UnreadableError: // it has succeeded, and is not run again
 		e.Kind, e.Type = jobchain.Final, activities.TypeInvalidInput
 		return e
 	default:
@@ -104,8 +103,7 @@ func endItself(err error) error {
 	}
 }
 
-// output is what the try returned, as JSON whatever the language it is written
-// in: bytes become a base64 string, nothing becomes null.
+// output is what the try returned, as JSON.
 func (r *request) output(t *try) (json.RawMessage, error) {
 	if t.child != nil && t.child.adopted {
 		return t.child.followed(r.ctx, t.future)
@@ -114,24 +112,7 @@ func (r *request) output(t *try) (json.RawMessage, error) {
 	if err := t.future.Get(r.ctx, &value); err != nil {
 		return nil, err
 	}
-	payload := value.Payload()
-	switch encoding := string(payload.GetMetadata()[converter.MetadataEncoding]); {
-	case payload == nil, encoding == converter.MetadataEncodingNil:
-		return json.RawMessage("null"), nil
-	case strings.HasPrefix(encoding, "json/") && json.Valid(payload.GetData()):
-		return json.RawMessage(payload.GetData()), nil
-	case encoding == converter.MetadataEncodingBinary:
-		return json.Marshal(payload.GetData())
-	default:
-		return nil, &unreadableError{encoding}
-	}
-}
-
-// unreadableError is why the output of a try that succeeded can't be taken.
-type unreadableError struct{ encoding string }
-
-func (u *unreadableError) Error() string {
-	return fmt.Sprintf("the output's encoding %q is not JSON", u.encoding)
+	return activities.JSONOf(value.Payload())
 }
 
 // endOfRequest tells what the result of a child request means: one that was

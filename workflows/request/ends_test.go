@@ -50,7 +50,7 @@ func TestWhatIsDeeperInTheChainIsTheJobsOwn(t *testing.T) {
 	e := endByError(ended(activities.Fail(activities.TypeConflict, activities.Failure{Checkpoint: 5})), true)
 	require.Equal(t, jobchain.Paused, e.Kind)
 	require.Equal(t, "5", string(e.Checkpoint), "what it handed over goes to its repeat, whatever the type")
-	require.Equal(t, jobchain.Final, endByError(&unreadableError{"binary/protobuf"}, true).Kind, "it has succeeded")
+	require.Equal(t, jobchain.Final, endByError(&activities.UnreadableError{Encoding: "binary/protobuf"}, true).Kind, "it has succeeded")
 }
 
 // ended is the error by which a workflow learns the end of an activity that was

@@ -24,6 +24,7 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 		created:  workflow.Now(ctx),
 		gate:     jobchain.Gate{State: jobchain.Running},
 		ids:      activityIDs{},
+		link:     newParentLink(info),
 	}
 	in := jobchain.Continued{Document: jobchain.NewDocument()}
 	if err := shell.Decode(wire.TypeRequest, raw, shell.InputOf(ctx, &in.Document, &in)); err != nil {

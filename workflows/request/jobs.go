@@ -27,21 +27,6 @@ type try struct {
 
 func (t *try) ended() bool { return t.future.IsReady() }
 
-// A workflow task's commands have to fit into one message of 4 MiB. What one
-// task dispatches is bounded well below that: one job more may follow the last
-// that fitted, and answers to updates go with it.
-const (
-	taskBytes       = 1 << 20
-	commandOverhead = 512 // bytes of a command besides its input, generously
-)
-
-// taskBudget counts the bytes that the present workflow task has dispatched.
-type taskBudget struct {
-	task  int // history length that tells one workflow task from the next
-	spent int
-	over  bool // more waits for the next task
-}
-
 // dispatch starts the jobs that may start, as many as may run at once.
 func (r *request) dispatch(ctx workflow.Context) {
 	info := workflow.GetInfo(ctx)
@@ -54,7 +39,7 @@ func (r *request) dispatch(ctx workflow.Context) {
 	}
 	now := workflow.Now(ctx)
 	for len(r.tries) < r.doc.Parallel() {
-		if r.task.spent > taskBytes {
+		if r.task.spent() {
 			r.task.over = true
 			return
 		}
@@ -70,9 +55,10 @@ func (r *request) dispatch(ctx workflow.Context) {
 // begin dispatches job i, or fails it where its input can't be made.
 func (r *request) begin(i int, now time.Time) {
 	j := r.chain.Job(i)
-	input, err := r.chain.Input(i)
-	if err != nil {
-		r.chain.Refuse(i, now, activities.TypeInvalidInput, fmt.Sprintf("job %s: input: %v", j.ID, err))
+	made := r.input(i)
+	input := made.Input
+	if made.Error != "" {
+		r.chain.Refuse(i, now, made.Type, fmt.Sprintf("job %s: input: %s", j.ID, made.Error))
 		return
 	}
 	number, checkpoint := r.chain.Peek(i)
@@ -87,7 +73,7 @@ func (r *request) begin(i int, now time.Time) {
 		return
 	}
 	r.chain.Start(i, now)
-	r.task.spent += len(input) + len(checkpoint) + commandOverhead
+	r.task.bytes += len(input) + len(checkpoint) + commandOverhead
 	if j.Activity != "" {
 		r.tries = append(r.tries, r.startActivity(i, number, input, checkpoint))
 		return

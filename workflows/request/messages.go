@@ -3,6 +3,7 @@ package request
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -102,7 +103,7 @@ func (r *request) readUnclaim(raw json.RawMessage) (*unclaimRequest, error) {
 
 // listen sets up the messages and queries.
 func (r *request) listen(ctx workflow.Context) error {
-	r.signals = shell.NewInbox(ctx, wire.UpdateSuspend, wire.UpdateResume, wire.UpdateStop)
+	r.signals = shell.NewInbox(ctx, wire.UpdateSuspend, wire.UpdateResume, wire.UpdateStop, wire.SignalStopping)
 	return errors.Join(
 		handle(ctx, r, wire.UpdateSuspend, "Stop the jobs and start none until resumed.", r.readSuspend, r.onSuspend),
 		handle(ctx, r, wire.UpdateResume, "Go on after suspend.", r.readResume, r.onResume),
@@ -119,11 +120,12 @@ func handle[M message, A any](ctx workflow.Context, r *request, name, descriptio
 	read func(json.RawMessage) (M, error), answer func(workflow.Context, M) (A, error)) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, name,
 		func(ctx workflow.Context, raw json.RawMessage) (A, error) {
+			r.updates++
 			m, err := read(raw)
 			if err == nil {
 				r.catchUp(ctx)
 				r.caughtUp = true
-				err = refused(name, r.id, m.apply(&r.gate, workflow.Now(ctx)))
+				err = refused(name, r.id, r.spared(r.updates, m, &r.gate, workflow.Now(ctx)))
 			}
 			if err != nil {
 				var none A
@@ -140,9 +142,34 @@ func handle[M message, A any](ctx workflow.Context, r *request, name, descriptio
 				}
 				ask, now := r.gate, workflow.Now(ctx)
 				ask.Pass(now)
-				return refused(name, r.id, m.apply(&ask, now))
+				return refused(name, r.id, r.spared(r.updates+1, m, &ask, now))
 			},
 		})
+}
+
+// Temporal takes 2,000 updates in a run, and where a job works on no other run can
+// begin. What is left from here on is kept for resume and stop: claims are refused
+// first, then whatever would change nothing.
+const (
+	claimableUpdates = 1_800
+	idleUpdates      = 1_900
+)
+
+// spared applies a message to g unless the update that it costs, the nth of this
+// run, is kept for others.
+func (r *request) spared(n int, m message, g *jobchain.Gate, now time.Time) error {
+	_, claims := m.(*claimRequest)
+	was := *g
+	if n <= claimableUpdates || !claims {
+		if err := m.apply(g, now); err != nil {
+			return err
+		}
+		if n <= idleUpdates || *g != was {
+			return nil
+		}
+	}
+	return &jobchain.Refusal{Message: fmt.Sprintf(
+		"the request is %s and has answered %d updates in this run; what is left of Temporal's 2,000 is kept for resume and stop", was.State, n-1)}
 }
 
 // refused turns a refusal into the error that the caller gets.

@@ -13,6 +13,9 @@ import (
 // has no effect.
 func (r *request) takeSignals(ctx workflow.Context, now time.Time) {
 	r.signals.Take(ctx, func(name string, raw json.RawMessage) error {
+		if name == wire.SignalStopping {
+			return r.hearChild(raw)
+		}
 		m, err := r.readSignal(name, raw)
 		if err != nil {
 			return err

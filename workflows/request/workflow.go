@@ -98,7 +98,10 @@ type request struct {
 	canceledSeen bool
 	wake         shell.Timer
 	task         taskBudget
+	updates      int // that were accepted in this run
+	evaluated    int // steps of evaluation in this run
 	shown        shell.Attributes
+	link         parentLink
 }
 
 // self is what expressions see as `request`.
@@ -136,7 +139,7 @@ func (r *request) settle(now time.Time) {
 	running := r.tries
 	r.tries = make([]*try, 0, len(running))
 	for _, t := range running {
-		if !t.ended() {
+		if !t.ended() || r.goesOn(t) {
 			r.tries = append(r.tries, t)
 			continue
 		}
@@ -150,7 +153,7 @@ func (r *request) settle(now time.Time) {
 
 // dirty reports that there is something to catch up with.
 func (r *request) dirty(ctx workflow.Context) bool {
-	if r.caughtUp || r.acted != r.gate.Changes || r.signals.Pending() || (r.canceled() && !r.canceledSeen) || r.wake.Fired() {
+	if r.caughtUp || r.acted != r.gate.Changes || r.signals.Pending() || (r.canceled() && !r.canceledSeen) || r.wake.Fired() || r.link.arrived() {
 		return true
 	}
 	for _, t := range r.tries {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -90,7 +91,7 @@ type task struct {
 	cancel  workflow.CancelFunc
 	ended   bool // the work has ended
 	workErr error
-	result  json.RawMessage
+	stopped bool // it is a Request that ended STOPPED
 }
 
 // ending is why the work of a task was told to stop.
@@ -144,7 +145,10 @@ func (t *task) begin(ctx workflow.Context) {
 	}
 	future := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), t.in.Run.Workflow, t.in.Payload)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		t.workErr = future.Get(ctx, &t.result)
+		var result converter.RawValue
+		if t.workErr = future.Get(ctx, &result); t.workErr == nil {
+			t.stopped = t.in.Run.Workflow == wire.TypeRequest && endedStopped(result)
+		}
 		t.ended = true
 	})
 }
@@ -197,12 +201,12 @@ func (t *task) outcome() wire.Outcome {
 		return wire.Outcome{State: wire.OutcomeCanceled}
 	case t.why == endExpired:
 		return exception(wire.ReasonClaimExpired)
-	case t.why == endStopped && (!t.ended || t.workErr != nil || t.wasStopped()):
+	case t.why == endStopped && (!t.ended || t.workErr != nil || t.stopped):
 		return exception(wire.ReasonWorkerShutdown)
 	case t.workErr != nil:
 		t.lastError = activities.Redact(shell.PlainError(t.workErr))
 		return outcomeOf(t.workErr)
-	case t.wasStopped():
+	case t.stopped:
 		t.lastError = "the request was stopped"
 		return wire.Outcome{State: wire.OutcomeFailed}
 	default:
@@ -210,13 +214,14 @@ func (t *task) outcome() wire.Outcome {
 	}
 }
 
-// wasStopped reports that the work is a Request that ended STOPPED, which
-// completes its workflow.
-func (t *task) wasStopped() bool {
-	var result struct {
+// endedStopped reports that a Request ended STOPPED, which completes its workflow.
+// What a work's result is does not matter otherwise, nor how it is encoded.
+func endedStopped(result converter.RawValue) bool {
+	var end struct {
 		State string `json:"state"`
 	}
-	return t.in.Run.Workflow == wire.TypeRequest && json.Unmarshal(t.result, &result) == nil && result.State == "STOPPED"
+	output, err := activities.JSONOf(result.Payload())
+	return err == nil && json.Unmarshal(output, &end) == nil && end.State == "STOPPED"
 }
 
 func exception(reason string) wire.Outcome {

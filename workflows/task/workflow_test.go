@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -31,7 +32,13 @@ type taskRun struct {
 
 // runTask runs a Task under a claim of 20 minutes, whose work takes so long and
 // ends so; reclaim answers each renewal.
-func runTask(t *testing.T, takes time.Duration, ends error, reclaim func(n int) error, before func(*testsuite.TestWorkflowEnvironment)) (r taskRun) {
+func runTask(t *testing.T, takes time.Duration, ends error, reclaim func(n int) error, before func(*testsuite.TestWorkflowEnvironment)) taskRun {
+	t.Helper()
+	return runTaskGiving(t, nil, takes, ends, reclaim, before)
+}
+
+// runTaskGiving is runTask of work that has a result.
+func runTaskGiving(t *testing.T, gives any, takes time.Duration, ends error, reclaim func(n int) error, before func(*testsuite.TestWorkflowEnvironment)) (r taskRun) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
@@ -39,11 +46,11 @@ func runTask(t *testing.T, takes time.Duration, ends error, reclaim func(n int) 
 	env.SetStartTime(start)
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	env.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: wire.TypeTask})
-	env.RegisterWorkflowWithOptions(func(ctx workflow.Context, _ json.RawMessage) error {
+	env.RegisterWorkflowWithOptions(func(ctx workflow.Context, _ json.RawMessage) (any, error) {
 		if err := workflow.Sleep(ctx, takes); err != nil {
-			return err
+			return nil, err
 		}
-		return ends
+		return gives, ends
 	}, workflow.RegisterOptions{Name: "Work"})
 	env.RegisterActivityWithOptions(func(context.Context, wire.TaskRef) (taskclaim.Lease, error) {
 		r.reclaims = append(r.reclaims, env.Now().Sub(start))
@@ -88,6 +95,17 @@ func TestTaskRenewsItsClaimThreeMinutesAhead(t *testing.T) {
 	require.Equal(t, []wire.Outcome{{State: "completed"}}, r.resolved)
 	require.Equal(t, []wire.FinishedTask{{TaskID: "a", RunID: 2, FirstRunID: "first", Outcome: wire.Outcome{State: "completed"}}}, r.told)
 	require.Equal(t, TaskCompleted, r.result.State)
+}
+
+// TestTaskWhoseResultIsNoJSONIsCompleted: a protobuf once counted as an error, and
+// the service might have had the work done again.
+func TestTaskWhoseResultIsNoJSONIsCompleted(t *testing.T) {
+	for _, gives := range []any{&commonpb.WorkflowType{Name: "a protobuf"}, []byte{0xff, 0}, "text", nil} {
+		r := runTaskGiving(t, gives, time.Minute, nil, always, nil)
+		require.NoError(t, r.err)
+		require.Equal(t, []wire.Outcome{{State: "completed"}}, r.resolved, "%v", gives)
+		require.Empty(t, r.result.LastError)
+	}
 }
 
 func TestTaskStopsHalfAMinuteBeforeItsClaimEnds(t *testing.T) {
