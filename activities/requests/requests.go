@@ -30,6 +30,10 @@ func (r *Activities) All() []activities.Named {
 	return []activities.Named{activities.On(wire.ListSuspended, r.ListSuspended), activities.On(wire.ResumeRequest, r.Resume)}
 }
 
+// maxSuspended bounds a list of requests, in bytes of JSON: a sweep carries it from run
+// to run.
+const maxSuspended = 640 << 10
+
 // ListSuspended lists the suspended requests that are not jobs of others, in
 // random order, so that two who resume meet seldom. It changes nothing.
 func (r *Activities) ListSuspended(ctx context.Context, in wire.ListSuspendedInput) (*wire.Suspended, error) {
@@ -58,7 +62,21 @@ func (r *Activities) ListSuspended(ctx context.Context, in wire.ListSuspendedInp
 	if in.Limit > 0 && len(found.IDs) > in.Limit {
 		found.IDs = found.IDs[:in.Limit]
 	}
+	fit := fitting(found.IDs, maxSuspended)
+	found.Left = len(found.IDs) - fit
+	found.IDs = found.IDs[:fit]
 	return found, nil
+}
+
+// fitting is how many of the first IDs take up at most so many bytes as JSON.
+func fitting(ids []string, bytes int) int {
+	for i, id := range ids {
+		encoded, err := json.Marshal(id)
+		if bytes -= len(encoded) + 1; err != nil || bytes < 0 {
+			return i
+		}
+	}
+	return len(ids)
 }
 
 // IsJobOfRequest reports that a request is a job of another one, which suspends

@@ -13,6 +13,7 @@ const (
 	defaultWait  = 30 * time.Second
 	maxWait      = time.Minute // no update takes longer
 	defaultLease = 5 * time.Minute
+	MaxHolder    = 1000 // bytes
 )
 
 // SuspendMessage asks to suspend.
@@ -93,8 +94,8 @@ func (m *ClaimMessage) Check(faults *document.Faults) {
 	if m.Holder == "" && !faults.Has("holder") {
 		faults.Add("holder", "it has to name somebody")
 	}
-	if len(m.Holder) > maxReason {
-		faults.Add("holder", "%d bytes; at most %d", len(m.Holder), maxReason)
+	if len(m.Holder) > MaxHolder {
+		faults.Add("holder", "%d bytes; at most %d", len(m.Holder), MaxHolder)
 	}
 	if m.Lease <= 0 && !faults.Has("lease") {
 		faults.Add("lease", "%v; it has to be longer", m.Lease)

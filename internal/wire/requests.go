@@ -57,7 +57,8 @@ type ListSuspendedInput struct {
 
 // Suspended are the workflow IDs of suspended requests.
 type Suspended struct {
-	IDs []string `json:"ids"`
+	IDs  []string `json:"ids"`
+	Left int      `json:"left,omitempty"` // how many more there are than one list may hold
 }
 
 // ResumeInput names the request to resume and who does.

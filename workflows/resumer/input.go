@@ -3,6 +3,7 @@ package resumer
 import (
 	"sluice/internal/document"
 	"sluice/internal/duration"
+	"sluice/internal/jobchain"
 )
 
 // Input is the input of ResumeSuspended.
@@ -14,6 +15,9 @@ type Input struct {
 	Limit       int               `json:"limit"` // requests at most; 0: all
 }
 
+// maxFilter bounds the clause, which is carried from run to run.
+const maxFilter = 16 << 10
+
 // Check adds what is out of range.
 func (in *Input) Check(faults *document.Faults) {
 	if in.MaxParallel < 1 || in.MaxParallel > 100 {
@@ -24,5 +28,11 @@ func (in *Input) Check(faults *document.Faults) {
 	}
 	if in.Limit < 0 {
 		faults.Add("limit", "%d; at least 0", in.Limit)
+	}
+	if len(in.Holder) > jobchain.MaxHolder {
+		faults.Add("holder", "%d bytes; at most %d", len(in.Holder), jobchain.MaxHolder)
+	}
+	if len(in.Filter) > maxFilter {
+		faults.Add("filter", "%d bytes; at most %d", len(in.Filter), maxFilter)
 	}
 }

@@ -1,10 +1,13 @@
 package resumer
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/wire"
 )
 
 // Result tells what became of each request.
@@ -12,6 +15,8 @@ type Result struct {
 	Resumed []string  `json:"resumed"`
 	Skipped []Skipped `json:"skipped"`
 	Failed  []Failed  `json:"failed"`
+	Omitted int       `json:"omitted,omitempty"` // how many more there were than a result may hold
+	Left    int       `json:"left,omitempty"`    // how many more were suspended than a sweep takes: the next one's
 }
 
 // Skipped is a request that another holder has claimed, or ("") that was
@@ -36,6 +41,31 @@ type Status struct {
 	Waiting int       `json:"waiting"`
 	Running int       `json:"running"`
 	Result
+}
+
+// maxSwept bounds what is told of the requests, in bytes of JSON.
+const maxSwept = 640 << 10
+
+// sweptFields is more than what the names of the fields take.
+const sweptFields = len(`{"id":,"holder":},`)
+
+// note takes down what became of a request, as long as there is room for it.
+func (s *sweep) note(id string, became wire.Resumed) {
+	s.progress = s.progress || became.Resumed
+	encoded, err := json.Marshal([]string{id, became.Holder, became.Error})
+	if err != nil || s.bytes+len(encoded)+sweptFields > maxSwept {
+		s.result.Omitted++
+		return
+	}
+	s.bytes += len(encoded) + sweptFields
+	switch {
+	case became.Resumed:
+		s.result.Resumed = append(s.result.Resumed, id)
+	case became.Skipped:
+		s.result.Skipped = append(s.result.Skipped, Skipped{id, became.Holder})
+	default:
+		s.result.Failed = append(s.result.Failed, Failed{id, became.Error})
+	}
 }
 
 func (s *sweep) publish(ctx workflow.Context) {

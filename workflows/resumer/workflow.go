@@ -2,12 +2,15 @@ package resumer
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
 	"sluice/internal/duration"
+	"sluice/internal/jobchain"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
@@ -31,7 +34,15 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 		s.start(ctx)
 		s.publish(ctx)
 		if len(s.running) == 0 {
-			break
+			// What did not fit into one list is listed as long as that helps.
+			if s.full || s.stopped || len(s.waiting) > 0 || s.result.Left == 0 || !s.progress || s.total == s.in.Limit {
+				break
+			}
+			s.found = false
+			if err := s.find(ctx); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if err := workflow.Await(ctx, s.due); err != nil {
 			return nil, err
@@ -50,18 +61,20 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 
 // sweep is one run of ResumeSuspended.
 type sweep struct {
-	in      Input
-	holder  string
-	state   string
-	found   bool
-	total   int
-	waiting []string
-	running []resuming
-	result  Result
-	signals *shell.Inbox
-	stopped bool // by the signal
-	full    bool // the history: what runs is waited for
-	shown   shell.Attributes
+	in       Input
+	holder   string
+	state    string
+	found    bool
+	total    int
+	waiting  []string
+	running  []resuming
+	result   Result
+	signals  *shell.Inbox
+	bytes    int  // of result, as JSON
+	progress bool // a request of the present list was resumed
+	stopped  bool // by the signal
+	full     bool // the history: what runs is waited for
+	shown    shell.Attributes
 }
 
 type resuming struct {
@@ -83,8 +96,9 @@ func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 	s.signals = shell.NewInbox(ctx, wire.SignalStop)
 	if c := in.Carried; c != nil {
 		s.found, s.holder, s.total, s.waiting, s.result = true, c.Holder, c.Total, c.Waiting, c.Result
+		s.bytes, s.progress = c.Bytes, c.Progress
 	} else if s.holder = s.in.Holder; s.holder == "" {
-		s.holder = info.WorkflowExecution.ID + "/" + info.FirstRunID
+		s.holder = ownHolder(info)
 	}
 	if err := s.shown.Set(ctx, s.state, wire.TypeResumeSuspended, ""); err != nil {
 		return nil, err
@@ -93,6 +107,16 @@ func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 		return &Status{AsOf: workflow.Now(ctx).UTC(), State: s.state, Holder: s.holder, Total: s.total,
 			Waiting: len(s.waiting), Running: len(s.running), Result: s.result}, nil
 	})
+}
+
+// ownHolder is the holder of a sweep that is given none: its run, which ends the name
+// where the ID is so long that not all of it fits.
+func ownHolder(info *workflow.Info) string {
+	id := info.WorkflowExecution.ID
+	if room := jobchain.MaxHolder - len(info.FirstRunID) - 1; len(id) > room {
+		id = strings.ToValidUTF8(id[:room], "")
+	}
+	return id + "/" + info.FirstRunID
 }
 
 // find lists the requests, unless an earlier run did.
@@ -104,8 +128,14 @@ func (s *sweep) find(ctx workflow.Context) error {
 	options.Summary = "list suspended requests"
 	var list wire.Suspended
 	err := shell.Execute(workflow.WithActivityOptions(ctx, options), wire.ListSuspended,
-		wire.ListSuspendedInput{Filter: s.in.Filter, Limit: s.in.Limit}).Get(ctx, &list)
-	s.waiting, s.total = list.IDs, len(list.IDs)
+		wire.ListSuspendedInput{Filter: s.in.Filter, Limit: max(s.in.Limit-s.total, 0)}).Get(ctx, &list)
+	failed := make(map[string]bool, len(s.result.Failed))
+	for _, f := range s.result.Failed {
+		failed[f.ID] = true
+	}
+	s.waiting = slices.DeleteFunc(list.IDs, func(id string) bool { return failed[id] })
+	s.total += len(s.waiting)
+	s.found, s.progress, s.result.Left = true, false, list.Left
 	return err
 }
 
@@ -151,16 +181,10 @@ func (s *sweep) collect(ctx workflow.Context) {
 		}
 		var became wire.Resumed
 		err := r.future.Get(ctx, &became)
-		switch {
-		case err != nil:
-			s.result.Failed = append(s.result.Failed, Failed{r.id, shell.FirstLine(err.Error())})
-		case became.Resumed:
-			s.result.Resumed = append(s.result.Resumed, r.id)
-		case became.Skipped:
-			s.result.Skipped = append(s.result.Skipped, Skipped{r.id, became.Holder})
-		default:
-			s.result.Failed = append(s.result.Failed, Failed{r.id, became.Error})
+		if err != nil {
+			became = wire.Resumed{Error: shell.FirstLine(err.Error())}
 		}
+		s.note(r.id, became)
 	}
 	s.running = going
 }
