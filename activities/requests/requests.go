@@ -193,7 +193,7 @@ func (r *Activities) look(ctx context.Context, id string) (*suspendedRequest, er
 	const pageSize = 1000
 	var seen suspendedRequest
 	known := map[string]bool{}
-	for offset := 0; ; offset += pageSize {
+	for offset := 0; ; {
 		var page struct {
 			State string `json:"state"`
 			Claim *struct {
@@ -222,7 +222,7 @@ func (r *Activities) look(ctx context.Context, id string) (*suspendedRequest, er
 				seen.queues = append(seen.queues, j.TaskQueue)
 			}
 		}
-		if offset+pageSize >= page.TotalJobs {
+		if offset += len(page.Jobs); len(page.Jobs) == 0 || offset >= page.TotalJobs {
 			return &seen, nil
 		}
 	}

@@ -140,10 +140,31 @@ func (r *request) status(ctx workflow.Context, p page) *Status {
 		s.Claim = &Claim{Holder: r.gate.Claim.Holder, ExpiresAt: r.gate.Claim.ExpiresAt.UTC()}
 	}
 	from, to, _ := p.bounds(r.chain.Total())
+	room := maxShown
 	for i := from; i < to; i++ {
-		s.Jobs = append(s.Jobs, r.jobView(i))
+		v := r.jobView(i)
+		if room -= v.bytes(); room < 0 && i > from {
+			break
+		}
+		s.Jobs = append(s.Jobs, v)
 	}
 	return s
+}
+
+// maxShown bounds the jobs or the tries of one answer, in bytes of JSON: it has to
+// fit a payload, as the details of a failure too. Who reads on asks from where the
+// answer ended.
+const maxShown = 3 << 19
+
+// bytes is how much of an answer the job takes at most. An escaped character takes
+// six.
+func (j *Job) bytes() int {
+	const fields = 400 // their names, instants, numbers
+	n := len(j.Name) + len(j.TaskQueue) + len(j.Error)
+	for _, w := range j.WaitsFor {
+		n += len(w) + 1
+	}
+	return fields + len(j.ID) + 6*n
 }
 
 func (r *request) jobView(i int) Job {
@@ -191,8 +212,12 @@ func (r *request) tryLog(p logPage) ([]Entry, error) {
 		return nil, err
 	}
 	entries := []Entry{}
+	room := maxShown
 	for _, n := range rows[from:to] {
 		e := log.At(n)
+		if room -= 400 + 6*(len(e.Type)+len(e.Error)); room < 0 {
+			break
+		}
 		entries = append(entries, Entry{Job: r.chain.Job(e.Job).ID, Try: e.Try, State: e.State,
 			Error: errorText(e.Type, e.Error), StartedAt: e.Started.UTC(), FinishedAt: instant(e.Ended)})
 	}
