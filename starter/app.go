@@ -15,6 +15,8 @@ import (
 
 	"sluice"
 	"sluice/internal/connect"
+	"sluice/internal/document"
+	"sluice/internal/limits"
 )
 
 // app is one call of the program: its streams, its settings, and the client,
@@ -37,6 +39,11 @@ func newApp(ctx context.Context, c cli, stdin io.Reader, stdout, stderr io.Write
 func (a *app) temporal() (client.Client, error) {
 	if a.connected != nil {
 		return a.connected, nil
+	}
+	var queue document.Faults
+	limits.CheckTaskQueue(&queue, "--task-queue", a.cli.TaskQueue)
+	if err := queue.Err(); err != nil {
+		return nil, usage("%v", err)
 	}
 	quiet := a.cli.Config
 	quiet.LogLevel = "warn" // the SDK's start-up lines are nothing for a person

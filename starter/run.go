@@ -14,6 +14,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"sluice"
+	"sluice/internal/document"
+	"sluice/internal/limits"
 	"sluice/workflows"
 )
 
@@ -33,6 +35,9 @@ type launch struct {
 // start starts the workflow and tells its IDs, its link and, when asked, the
 // temporal command. One that runs already under the ID is an error.
 func (a *app) start(l launch) (client.WorkflowRun, error) {
+	if err := checkID(l.id); err != nil {
+		return nil, err
+	}
 	c, err := a.temporal()
 	if err != nil {
 		return nil, err
@@ -51,6 +56,16 @@ func (a *app) start(l launch) (client.WorkflowRun, error) {
 	}
 	a.introduce(run.GetID(), run.GetRunID())
 	return run, nil
+}
+
+// checkID refuses what Temporal would refuse, by the name of the flag.
+func checkID(id string) error {
+	var faults document.Faults
+	limits.CheckID(&faults, "--id", id, "")
+	if err := faults.Err(); err != nil {
+		return usage("%v", err)
+	}
+	return nil
 }
 
 func (a *app) introduce(workflowID, runID string) {

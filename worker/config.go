@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"sluice/internal/connect"
+	"sluice/internal/document"
+	"sluice/internal/limits"
 	"sluice/internal/secret"
 )
 
@@ -57,6 +59,9 @@ func (c *config) Validate() error {
 		}
 	}
 	check(c.TaskQueue != "", "SLUICE_TASK_QUEUE: must not be empty")
+	var queue document.Faults
+	limits.CheckTaskQueue(&queue, "SLUICE_TASK_QUEUE", c.TaskQueue)
+	faults = append(faults, queue.Err())
 	check(c.StopTimeout >= 0, "SLUICE_STOP_TIMEOUT: must not be negative")
 	check((c.Deployment == "") == (c.BuildID == ""), "SLUICE_DEPLOYMENT and SLUICE_BUILD_ID go together")
 	if c.EncryptionKey != "" {
