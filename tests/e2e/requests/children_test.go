@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,7 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/request"
 )
 
 // TestSuspendCountsTheJobsOfItsChildren: a parent is not at rest while a job of its
@@ -34,8 +36,8 @@ func TestSuspendCountsTheJobsOfItsChildren(t *testing.T) {
 
 	s := b.must(run, workflows.UpdateSuspend, `{"grace":"1m","wait":"0s"}`)
 	require.Equal(t, 1, s.Stopping, "a child that has not told of its jobs yet counts as one")
-	b.await(run, "three jobs stop", func(s *workflows.RequestStatus) bool { return s.Stopping == 3 })
-	b.await(run, "all have stopped", func(s *workflows.RequestStatus) bool { return s.Stopping == 0 })
+	b.await(run, "three jobs stop", func(s *request.Status) bool { return s.Stopping == 3 })
+	b.await(run, "all have stopped", func(s *request.Status) bool { return s.Stopping == 0 })
 	for _, r := range []client.WorkflowRun{child, grandchild} {
 		s := b.status(r)
 		require.Equal(t, jobchain.Suspended, s.State)
@@ -47,8 +49,8 @@ func TestSuspendCountsTheJobsOfItsChildren(t *testing.T) {
 	}
 	b.must(run, workflows.UpdateResume, `{}`)
 	require.Equal(t, jobchain.Complete, b.result(run).State)
-	b.replay(run.GetID(), 1)
-	b.replay(child.GetID(), 1)
+	b.Record(run.GetID(), workflows.TypeRequest, "children-stop-with-their-parent")
+	b.Record(child.GetID(), workflows.TypeRequest, "child-tells-its-parent-what-stops")
 }
 
 // TestSuspendIsAnsweredWhenTheJobsOfItsChildrenHaveStopped, not when the child was
@@ -56,7 +58,7 @@ func TestSuspendCountsTheJobsOfItsChildren(t *testing.T) {
 func TestSuspendIsAnsweredWhenTheJobsOfItsChildrenHaveStopped(t *testing.T) {
 	b := newBench(t)
 	run := b.start(`{"jobs":[{"id":"sub","workflow":"Request","input":{"jobs":[
-		{"id":"x","activity":"Test.Job","heartbeat":"1m","input":{"takes":"6s","ignoreCancel":true}}]}}]}`)
+		{"id":"x","activity":"Test.Job","heartbeat":"1m","input":{"takes":"6s","ignoreCancel":true}},{"id":"then","activity":"Test.Job","after":["x"]}]}}]}`)
 	child := b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")
 	b.await(child, "x runs", jobRunning(0))
 	s := b.must(run, workflows.UpdateSuspend, `{"grace":"1m","wait":"1m"}`)
@@ -73,10 +75,11 @@ func TestTimedOutChildStaysTimedOutInTheNextRun(t *testing.T) {
 	run := b.start(`{"jobs":[{"id":"sub","workflow":"Request","timeout":"2s","input":{"jobs":[
 		{"id":"x","activity":"Test.Job","heartbeat":"2m","input":{"takes":"60s","ignoreCancel":true}}]}}]}`)
 	child := b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")
-	b.await(child, "it is stopped", func(s *workflows.RequestStatus) bool { return s.State == jobchain.Stopped })
+	b.await(child, "it is stopped", func(s *request.Status) bool { return s.State == jobchain.Stopped })
 	rollOver(b, run)
 	failure := b.failure(run)
 	require.Contains(t, failure.Message(), "ran for longer than its timeout of 2s")
+	b.Record(run.GetID(), workflows.TypeRequest, "timed-out-child-in-the-next-run")
 	require.Equal(t, jobchain.Fail, b.status(run).Jobs[0].State)
 }
 
@@ -102,7 +105,7 @@ func TestChildThatRunsIsFollowedAfterAReset(t *testing.T) {
 			run := b.start(document)
 			plain, sub := run.GetID()+"/plain/1", run.GetID()+"/sub/1"
 			b.await(b.c.GetWorkflow(t.Context(), sub, ""), "x runs", jobRunning(0))
-			b.await(run, "all run", func(s *workflows.RequestStatus) bool { return jobRunning(0)(s) && jobRunning(1)(s) })
+			b.await(run, "all run", func(s *request.Status) bool { return jobRunning(0)(s) && jobRunning(1)(s) })
 			first := []string{b.describe(plain), b.describe(sub)}
 			next := again(run)
 			result := b.result(next)
@@ -111,7 +114,7 @@ func TestChildThatRunsIsFollowedAfterAReset(t *testing.T) {
 			require.Contains(t, string(result.Jobs["sub"]), `"x":"x"`)
 			require.Equal(t, first, []string{b.describe(plain), b.describe(sub)}, "no child was started again")
 			require.Equal(t, 1, b.jobs.Dispatches(sub, "x/1"))
-			b.replay(run.GetID(), 1)
+			b.Record(run.GetID(), workflows.TypeRequest, "children-followed-when-"+strings.ReplaceAll(name, " ", "-"))
 		})
 	}
 }
@@ -125,7 +128,7 @@ func TestFollowedChildIsToldWhatItsParentDoes(t *testing.T) {
 	child := b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")
 	b.await(child, "x runs", jobRunning(0))
 	b.must(run, workflows.UpdateSuspend, `{}`)
-	b.await(child, "it is suspended", func(s *workflows.RequestStatus) bool { return s.State == jobchain.Suspended })
+	b.await(child, "it is suspended", func(s *request.Status) bool { return s.State == jobchain.Suspended })
 	require.NoError(t, b.c.TerminateWorkflow(t.Context(), run.GetID(), "", "for a test"))
 	next, err := b.c.ExecuteWorkflow(t.Context(), startOptions(run.GetID(), b.TaskQueue), workflows.TypeRequest, json.RawMessage(document))
 	require.NoError(t, err)

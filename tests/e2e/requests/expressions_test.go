@@ -14,6 +14,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/jobchain"
+	"sluice/workflows"
 )
 
 // TestExpressionThatKilledWorkersIsRefused: a stack overflow took one worker after
@@ -93,6 +94,31 @@ func TestCostlyExpressionsAreSpreadOverWorkflowTasks(t *testing.T) {
 	}
 	require.Greater(t, kept, 400, "what replay would have to evaluate again")
 	b.replay(run.GetID(), 1)
+}
+
+// TestInputIsKeptOnceItsRunHasEvaluatedMuch: what replay would have to evaluate
+// again, all in one task, is in the history.
+func TestInputIsKeptOnceItsRunHasEvaluatedMuch(t *testing.T) {
+	b := newBench(t)
+	text := "length(args" + strings.Repeat("|[@,@][]", 18) + ")"
+	jobs := make([]string, 6)
+	for i := range jobs {
+		jobs[i] = fmt.Sprintf(`{"id":"j%d","activity":"Test.Job","input":{"output":{"$from":%q}}}`, i, text)
+	}
+	run := b.start(`{"args":[1,2],"jobs":[` + strings.Join(jobs, ",") + `]}`)
+	result := b.result(run)
+	for i := range jobs {
+		require.JSONEq(t, fmt.Sprint(1<<19), string(result.Jobs[fmt.Sprintf("j%d", i)]))
+	}
+	kept := 0
+	for _, event := range b.history(run) {
+		if event.GetEventType() == enumspb.EVENT_TYPE_MARKER_RECORDED {
+			kept++
+		}
+	}
+	require.NotZero(t, kept)
+	require.Less(t, kept, len(jobs))
+	b.Record(run.GetID(), workflows.TypeRequest, "inputs-kept")
 }
 
 // history is that of the request's present run.

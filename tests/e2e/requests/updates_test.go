@@ -14,6 +14,8 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/tests/harness"
 	"sluice/workflows"
+	"sluice/workflows/request"
+	"sluice/workflows/resumer"
 )
 
 // TestClaimsLeaveUpdatesForResume: a job that outlives its grace keeps the request
@@ -23,7 +25,7 @@ func TestClaimsLeaveUpdatesForResume(t *testing.T) {
 	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"1m","timeout":"1h","input":{"takes":"1h","ignoreCancel":true}}]}`)
 	b.await(run, "a runs", jobRunning(0))
 	b.must(run, workflows.UpdateSuspend, `{"grace":"0s","wait":"0s"}`)
-	claim := workflows.ClaimAnswer{}
+	claim := request.ClaimAnswer{}
 	claims, refusal := 0, error(nil)
 	for claims = 0; claims < 2_000; claims++ {
 		refusal = b.updateInto(run, workflows.UpdateClaim, fmt.Sprintf(`{"holder":"me","lease":"1h","token":%d}`, claim.Token), &claim)
@@ -31,6 +33,7 @@ func TestClaimsLeaveUpdatesForResume(t *testing.T) {
 			break
 		}
 	}
+	t.Logf("%+v run %s first %s", b.status(run), b.describe(run.GetID()), run.GetRunID())
 	var application *temporal.ApplicationError
 	require.True(t, errors.As(refusal, &application), "%v after %d claims", refusal, claims)
 	require.Equal(t, activities.TypeConflict, application.Type())
@@ -66,7 +69,7 @@ func TestSweepLooksForPollersBeforeItClaims(t *testing.T) {
 	var raw json.RawMessage
 	require.NoError(t, sweep(t, elsewhere, b.Name("sweep"), clause).Get(b.patient(), &raw))
 	require.Contains(t, string(raw), "no worker polls queue")
-	var swept workflows.ResumeSuspendedResult
+	var swept resumer.Result
 	require.NoError(t, json.Unmarshal(raw, &swept))
 	require.Len(t, swept.Failed, 1)
 	require.NotContains(t, string(raw), "null", "lists are lists, if empty ones")
