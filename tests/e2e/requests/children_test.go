@@ -31,8 +31,9 @@ func TestSuspendCountsTheJobsOfItsChildren(t *testing.T) {
 		fmt.Sprintf(stubborn, "x", "8s"), fmt.Sprintf(stubborn, "z", "8s"), inner))
 	child := b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")
 	grandchild := b.c.GetWorkflow(t.Context(), child.GetID()+"/in/1", "")
-	b.await(grandchild, "y runs", jobRunning(0))
-	b.await(child, "x runs", jobRunning(0))
+	b.awaitBegun(grandchild.GetID(), "y/1")
+	b.awaitBegun(child.GetID(), "x/1")
+	b.awaitBegun(child.GetID(), "z/1")
 
 	s := b.must(run, workflows.UpdateSuspend, `{"grace":"1m","wait":"0s"}`)
 	require.Equal(t, 1, s.Stopping, "a child that has not told of its jobs yet counts as one")
@@ -60,7 +61,7 @@ func TestSuspendIsAnsweredWhenTheJobsOfItsChildrenHaveStopped(t *testing.T) {
 	run := b.start(`{"jobs":[{"id":"sub","workflow":"Request","input":{"jobs":[
 		{"id":"x","activity":"Test.Job","heartbeat":"1m","input":{"takes":"6s","ignoreCancel":true}},{"id":"then","activity":"Test.Job","after":["x"]}]}}]}`)
 	child := b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")
-	b.await(child, "x runs", jobRunning(0))
+	b.awaitBegun(child.GetID(), "x/1")
 	s := b.must(run, workflows.UpdateSuspend, `{"grace":"1m","wait":"1m"}`)
 	require.Zero(t, s.Stopping)
 	require.NotEqual(t, jobchain.Running, b.status(child).Jobs[0].State)
@@ -75,6 +76,7 @@ func TestTimedOutChildStaysTimedOutInTheNextRun(t *testing.T) {
 	run := b.start(`{"jobs":[{"id":"sub","workflow":"Request","timeout":"2s","input":{"jobs":[
 		{"id":"x","activity":"Test.Job","heartbeat":"2m","input":{"takes":"60s","ignoreCancel":true}}]}}]}`)
 	child := b.c.GetWorkflow(t.Context(), run.GetID()+"/sub/1", "")
+	b.awaitBegun(child.GetID(), "x/1")
 	b.await(child, "it is stopped", func(s *request.Status) bool { return s.State == jobchain.Stopped })
 	rollOver(b, run)
 	failure := b.failure(run)
@@ -104,7 +106,7 @@ func TestChildThatRunsIsFollowedAfterAReset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := b.start(document)
 			plain, sub := run.GetID()+"/plain/1", run.GetID()+"/sub/1"
-			b.await(b.c.GetWorkflow(t.Context(), sub, ""), "x runs", jobRunning(0))
+			b.awaitBegun(sub, "x/1")
 			b.await(run, "all run", func(s *request.Status) bool { return jobRunning(0)(s) && jobRunning(1)(s) })
 			first := []string{b.describe(plain), b.describe(sub)}
 			next := again(run)
@@ -149,6 +151,18 @@ func TestForeignWorkflowUnderAChildsIDIsLeftAlone(t *testing.T) {
 	require.Contains(t, failure.Message(), "no Request that "+id+" started")
 	require.Equal(t, jobchain.Running, b.status(foreign).State)
 	b.must(foreign, workflows.UpdateStop, `{}`)
+}
+
+// awaitBegun waits until a worker has begun the activity: what is stopped before is
+// canceled at once, whatever it would do.
+func (b *bench) awaitBegun(workflowID, activityID string) {
+	b.t.Helper()
+	harness.Await(b.t, activityID+" is begun", func(context.Context) error {
+		if b.jobs.Dispatches(workflowID, activityID) == 0 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
 }
 
 // reset resets a request to one of its completed workflow tasks, counted from 0.

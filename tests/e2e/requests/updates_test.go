@@ -23,7 +23,7 @@ import (
 func TestClaimsLeaveUpdatesForResume(t *testing.T) {
 	b := newBench(t)
 	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"1m","timeout":"1h","input":{"takes":"1h","ignoreCancel":true}}]}`)
-	b.await(run, "a runs", jobRunning(0))
+	b.awaitBegun(run.GetID(), "a/1")
 	b.must(run, workflows.UpdateSuspend, `{"grace":"0s","wait":"0s"}`)
 	claim := request.ClaimAnswer{}
 	claims, refusal := 0, error(nil)
@@ -33,7 +33,6 @@ func TestClaimsLeaveUpdatesForResume(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%+v run %s first %s", b.status(run), b.describe(run.GetID()), run.GetRunID())
 	var application *temporal.ApplicationError
 	require.True(t, errors.As(refusal, &application), "%v after %d claims", refusal, claims)
 	require.Equal(t, activities.TypeConflict, application.Type())
