@@ -25,7 +25,7 @@ func (q *Activities) source(ctx context.Context, s wire.Source, seen quiescence.
 		return &queuePoll{meter: q.SQS, url: s.SQS.QueueURL}, nil
 	case s.Activity != nil:
 		info := activity.GetInfo(ctx)
-		return &activityPoll{temporal: q.Temporal, id: info.WorkflowExecution.ID + "/poll", queue: info.TaskQueue, source: *s.Activity}, nil
+		return &activityPoll{temporal: q.Temporal, id: wire.PollID(info.WorkflowExecution.ID), queue: info.TaskQueue, source: *s.Activity}, nil
 	case s.Signal != nil:
 		return nil, activities.Invalid(wire.WatchQuiescence.Name, errors.New("source.signal: is not polled"))
 	default:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/internal/duration"
+	"sluice/internal/limits"
 )
 
 // Limits of a request, besides those of Temporal (package limits).
@@ -12,7 +13,7 @@ const (
 	MaxJobs         = 10_000
 	DefaultParallel = 500
 	MaxParallel     = 1_000
-	MaxCarried      = 1792 << 10 // bytes of JSON that a run hands to the next: 1.75 MiB
+	MaxCarried      = limits.Carried
 )
 
 // Defaults of a document.

@@ -2,10 +2,12 @@ package jobchain
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"sluice/internal/document"
 	"sluice/internal/limits"
+	"sluice/internal/wire"
 )
 
 var (
@@ -57,6 +59,20 @@ func (d *Document) Check(faults *document.Faults) {
 	}
 	limits.CheckFairnessKey(faults, "fairnessKey", d.FairnessKey)
 	limits.CheckAttribute(faults, "type", d.Type)
+}
+
+// CheckID sees to it that the IDs of the request's children fit, which are made of its
+// own.
+func (d *Document) CheckID(faults *document.Faults, id string) {
+	longest := ""
+	for i := range d.Jobs {
+		if j := &d.Jobs[i]; j.Workflow != "" && len(j.ID) > len(longest) {
+			longest = j.ID
+		}
+	}
+	if longest != "" {
+		limits.CheckID(faults, "workflow ID", id, wire.ChildID("", longest, strconv.Itoa(limits.MostNumber)))
+	}
 }
 
 // checkJobs checks each job for itself and returns the jobs by ID.

@@ -9,6 +9,7 @@ package limits
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 
 	"sluice/internal/document"
@@ -21,6 +22,14 @@ const (
 	Attribute   = 2048 // value of a search attribute, written as JSON
 	FairnessKey = 64
 )
+
+// MostNumber stands, where the longest suffix of an ID is wanted, for a number that
+// goes on growing.
+const MostNumber = math.MaxInt32
+
+// Carried is how much a run hands to the next, in bytes of JSON: 1.75 MiB. The server
+// terminates a workflow that hands on more than 2 MiB.
+const Carried = 1792 << 10
 
 // reservedQueues begins the task queues that are the server's own.
 const reservedQueues = "/_sys/"

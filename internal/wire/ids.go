@@ -54,6 +54,14 @@ func ChildOf(request, id string) (job string, try int, ok bool) {
 	return job, try, below && job != "" && err == nil && try > 0
 }
 
+// PollID is the ID of the workflow that polls an activity for a watch.
+func PollID(watch string) string { return watch + "/poll" }
+
+// IngestWatchID is the ID of the watch of one generation of an ingestion's delivery.
+func IngestWatchID(ingestion string, generation int) string {
+	return ingestion + "/quiescence/" + strconv.Itoa(generation)
+}
+
 // GenerationID is the ID of the workflow that a `then` entry starts for a later
 // generation of a Quiescence.
 func GenerationID(id string, generation int) string { return id + "/" + strconv.Itoa(generation) }

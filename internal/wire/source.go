@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"sluice/internal/document"
+	"sluice/internal/limits"
 )
 
 // Source names what is watched: exactly one of its fields is set. A new source is
@@ -65,6 +66,7 @@ func (s Source) Check(faults *document.Faults, path string) {
 	}
 	for _, k := range set {
 		k.check(faults, document.Join(path, k.name))
+		limits.CheckAttribute(faults, document.Join(path, k.name), k.target())
 	}
 }
 
@@ -155,10 +157,16 @@ type ActivitySource struct {
 	TaskQueue string          `json:"taskQueue"`
 }
 
+// Check adds the faults of a source that stands alone, as the input of a poll.
+func (s *ActivitySource) Check(faults *document.Faults) { s.check(faults, "") }
+
 func (s *ActivitySource) check(faults *document.Faults, path string) {
-	if s.Name == "" && !faults.Has(path+".name") {
-		faults.Add(path+".name", "empty")
+	name := document.Join(path, "name")
+	if s.Name == "" && !faults.Has(name) {
+		faults.Add(name, "empty")
 	}
+	limits.CheckName(faults, name, s.Name)
+	limits.CheckTaskQueue(faults, document.Join(path, "taskQueue"), s.TaskQueue)
 }
 
 func (s *ActivitySource) target() string { return s.Name }

@@ -5,6 +5,7 @@ import (
 
 	"sluice/internal/document"
 	"sluice/internal/duration"
+	"sluice/internal/limits"
 	"sluice/internal/taskmessage"
 	"sluice/internal/wire"
 )
@@ -63,6 +64,9 @@ func (in *Input) Check(faults *document.Faults) {
 	if in.Run.Workflow == "" {
 		faults.Add("run.workflow", "must not be empty")
 	}
+	limits.CheckName(faults, "run.workflow", in.Run.Workflow)
+	limits.CheckTaskQueue(faults, "run.taskQueue", in.Run.TaskQueue)
+	limits.CheckFairnessKey(faults, "fairnessKey", in.FairnessKey)
 	in.checkClaim(faults)
 	in.checkPoisonNames(faults)
 }

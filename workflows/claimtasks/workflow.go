@@ -27,7 +27,7 @@ import (
 // than 100 events in all.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	in := continued{Input: defaultInput()}
-	if err := shell.Decode(wire.TypeClaimTasks, raw, shell.InputOf(ctx, &in.Input, &in)); err != nil {
+	if err := shell.DecodeInput(ctx, wire.TypeClaimTasks, raw, &in.Input, &in); err != nil {
 		return nil, err
 	}
 	c := &claimer{root: ctx, in: &in.Input, state: in.Resumed, ref: claimerRef(ctx)}

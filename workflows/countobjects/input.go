@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"sluice/internal/document"
+	"sluice/internal/limits"
+	"sluice/internal/wire"
 )
 
 // Ways to tell which counter an object belongs to.
@@ -28,6 +30,7 @@ func (in *Input) Check(faults *document.Faults) {
 	if in.QueueURL == "" && !faults.Has("queueUrl") {
 		faults.Add("queueUrl", "empty")
 	}
+	limits.CheckAttribute(faults, "queueUrl", wire.QueueName(in.QueueURL))
 	if in.Table == "" && !faults.Has("table") {
 		faults.Add("table", "empty")
 	}

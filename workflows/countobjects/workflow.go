@@ -35,7 +35,7 @@ const lostCounter = 12 * time.Second
 // it continues as new, so it is bounded for ever.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	in := continued{Input: Input{Key: byBucket, PrefixDepth: 1}}
-	if err := shell.Decode(wire.TypeCountObjects, raw, shell.InputOf(ctx, &in.Input, &in)); err != nil {
+	if err := shell.DecodeInput(ctx, wire.TypeCountObjects, raw, &in.Input, &in); err != nil {
 		return nil, err
 	}
 	m := &monitor{in: in.Input, state: countOpen, asOf: workflow.Now(ctx).UTC()}

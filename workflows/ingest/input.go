@@ -5,6 +5,7 @@ import (
 
 	"sluice/internal/document"
 	"sluice/internal/duration"
+	"sluice/internal/limits"
 	"sluice/internal/taskmessage"
 	"sluice/internal/wire"
 )
@@ -82,6 +83,9 @@ func (in *Input) Check(faults *document.Faults) {
 			faults.Add(f.path, "must not be empty")
 		}
 	}
+	limits.CheckAttribute(faults, "bucket", in.Bucket)
+	limits.CheckAttribute(faults, "table", in.Table) // of the watch
+	limits.CheckID(faults, "delivery.notifications", wire.CountID(in.Delivery.Notifications), "")
 	if in.Capacity < 1 || in.Capacity > 1000 {
 		faults.Add("capacity", "must be between 1 and 1000, not %d", in.Capacity)
 	}
@@ -109,6 +113,12 @@ func (in *Input) Check(faults *document.Faults) {
 			faults.Add("queue", "%v", err)
 		}
 	}
+}
+
+// CheckID sees to it that the IDs fit that are made of the ingestion's own: those of
+// its watches, which are longer than its claimer's.
+func (in *Input) CheckID(faults *document.Faults, id string) {
+	limits.CheckID(faults, "workflow ID", id, wire.IngestWatchID("", limits.MostNumber))
 }
 
 // plan is the input as the activities need it.

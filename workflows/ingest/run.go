@@ -132,7 +132,7 @@ func (r *run) settle(ctx workflow.Context) error {
 		deadline = r.deadline.Format(time.RFC3339Nano)
 	}
 	options := workflow.ChildWorkflowOptions{
-		WorkflowID:            fmt.Sprintf("%s/quiescence/%d", r.plan.Workflow, r.generation),
+		WorkflowID:            wire.IngestWatchID(r.plan.Workflow, r.generation),
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		StaticSummary:         "Decides that the last record of " + r.plan.Workflow + " has landed",

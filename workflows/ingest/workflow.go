@@ -39,7 +39,7 @@ const Streaming = phaseStream
 // number of objects and records.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 	in := defaultInput()
-	if err := shell.Decode(wire.TypeIngest, raw, &in); err != nil {
+	if err := shell.DecodeInput(ctx, wire.TypeIngest, raw, &in, &in); err != nil {
 		return nil, err
 	}
 	run := newRun(ctx, in)

@@ -90,7 +90,7 @@ func newRun(ctx workflow.Context, raw json.RawMessage) (*run, error) {
 	p := &run{in: defaultInput(), background: background}
 	p.State = Running
 	if workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
-		return p, shell.Decode(wire.TypeProducer, raw, &p.in)
+		return p, shell.DecodeInput(ctx, wire.TypeProducer, raw, &p.in, &p.in)
 	}
 	var carried carried
 	if err := json.Unmarshal(raw, &carried); err != nil {

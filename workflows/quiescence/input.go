@@ -5,6 +5,7 @@ import (
 
 	"sluice/internal/document"
 	"sluice/internal/duration"
+	"sluice/internal/limits"
 	"sluice/internal/quiescence"
 	"sluice/internal/wire"
 )
@@ -52,6 +53,19 @@ func (in *Input) Check(faults *document.Faults) {
 	for i := range in.Then {
 		in.Then[i].check(faults, document.Index("then", i))
 	}
+}
+
+// CheckID sees to it that the IDs fit that are made of the watch's own: those of its
+// polls, and of what its entries start.
+func (in *Input) CheckID(faults *document.Faults, id string) {
+	suffix := ""
+	if in.Source.Activity != nil {
+		suffix = wire.PollID("")
+	}
+	if len(in.Then) > 0 {
+		suffix = idempotencyKey("", limits.MostNumber, mostThen)
+	}
+	limits.CheckID(faults, "workflow ID", id, suffix)
 }
 
 // Check adds what is wrong with the rule.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sluice/internal/document"
+	"sluice/internal/limits"
 	"sluice/internal/quiescence"
 	"sluice/internal/wire"
 )
@@ -89,10 +90,31 @@ func (t *Then) check(faults *document.Faults, path string) {
 		t.HTTP.check(faults, path+".http")
 	}
 	t.checkOn(faults, path+".on")
-	for _, f := range t.names(path) {
-		if *f.value == "" && !faults.Has(f.path) {
-			faults.Add(f.path, "empty")
+	t.checkNames(faults, path)
+}
+
+// checkNames checks what Temporal is to be told.
+func (t *Then) checkNames(faults *document.Faults, path string) {
+	name := func(path, name string) {
+		if name == "" && !faults.Has(path) {
+			faults.Add(path, "empty")
 		}
+		limits.CheckName(faults, path, name)
+	}
+	if w := t.Workflow; w != nil {
+		name(path+".workflow.type", w.Type)
+		limits.CheckTaskQueue(faults, path+".workflow.taskQueue", w.TaskQueue)
+		if w.ID != "" {
+			limits.CheckID(faults, path+".workflow.id", w.ID, wire.GenerationID("", limits.MostNumber))
+		}
+	}
+	if a := t.Activity; a != nil {
+		name(path+".activity.name", a.Name)
+		limits.CheckTaskQueue(faults, path+".activity.taskQueue", a.TaskQueue)
+	}
+	if s := t.Signal; s != nil {
+		name(path+".signal.workflowId", s.WorkflowID)
+		name(path+".signal.name", s.Name)
 	}
 }
 
@@ -124,25 +146,6 @@ func (t *ThenHTTP) check(faults *document.Faults, path string) {
 	if err := wire.CheckAuth(t.Auth); err != nil && !faults.Has(path+".auth") {
 		faults.Add(path+".auth", "%v", err)
 	}
-}
-
-// nameAt is a name that must not be empty, with its place in the document.
-type nameAt struct {
-	path  string
-	value *string
-}
-
-func (t *Then) names(path string) (names []nameAt) {
-	if t.Workflow != nil {
-		names = append(names, nameAt{path + ".workflow.type", &t.Workflow.Type})
-	}
-	if t.Activity != nil {
-		names = append(names, nameAt{path + ".activity.name", &t.Activity.Name})
-	}
-	if t.Signal != nil {
-		names = append(names, nameAt{path + ".signal.workflowId", &t.Signal.WorkflowID}, nameAt{path + ".signal.name", &t.Signal.Name})
-	}
-	return names
 }
 
 // runs tells whether the entry is to run at the end of a generation. Entries for

@@ -26,7 +26,7 @@ import (
 // adds about ten, a `then` entry six, an `observed` signal four.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 	in := continued{Input: defaultInput()}
-	if err := shell.Decode(wire.TypeQuiescence, raw, shell.InputOf(ctx, &in.Input, &in)); err != nil {
+	if err := shell.DecodeInput(ctx, wire.TypeQuiescence, raw, &in.Input, &in); err != nil {
 		return nil, err
 	}
 	o, err := newObserver(ctx, in)

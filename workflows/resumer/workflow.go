@@ -85,7 +85,7 @@ type resuming struct {
 func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 	info := workflow.GetInfo(ctx)
 	in := continued{Input: Input{MaxParallel: 10, Lease: duration.Duration(5 * time.Minute)}}
-	if err := shell.Decode(wire.TypeResumeSuspended, raw, shell.InputOf(ctx, &in.Input, &in)); err != nil {
+	if err := shell.DecodeInput(ctx, wire.TypeResumeSuspended, raw, &in.Input, &in); err != nil {
 		return nil, err
 	}
 	s := &sweep{

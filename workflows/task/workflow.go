@@ -13,6 +13,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/document"
+	"sluice/internal/limits"
 	"sluice/internal/taskclaim"
 	"sluice/internal/taskmessage"
 	"sluice/internal/wire"
@@ -44,7 +45,7 @@ const stopPatience = time.Minute
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	var in wire.TaskInput
 	faults := document.Decode(raw, &in)
-	checkTask(&in, &faults)
+	checkTask(&in, workflow.GetInfo(ctx).WorkflowExecution.ID, &faults)
 	if err := faults.Err(); err != nil {
 		return nil, activities.Invalid(wire.TypeTask, err)
 	}
@@ -61,7 +62,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	return t.run(ctx)
 }
 
-func checkTask(in *wire.TaskInput, faults *document.Faults) {
+func checkTask(in *wire.TaskInput, id string, faults *document.Faults) {
 	if !faults.Has("taskId") && !taskmessage.ValidID(in.TaskID) {
 		faults.Add("taskId", "%q does not match [A-Za-z0-9_-]{1,64}", in.TaskID)
 	}
@@ -71,6 +72,10 @@ func checkTask(in *wire.TaskInput, faults *document.Faults) {
 	if in.Run.Workflow == "" {
 		in.Run.Workflow = wire.TypeRequest
 	}
+	limits.CheckName(faults, "run.workflow", in.Run.Workflow)
+	limits.CheckTaskQueue(faults, "run.taskQueue", in.Run.TaskQueue)
+	limits.CheckFairnessKey(faults, "fairnessKey", in.FairnessKey)
+	limits.CheckID(faults, "workflow ID", id, wire.TaskRunID(""))
 }
 
 // task is a run of Task.

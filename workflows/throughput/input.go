@@ -5,7 +5,9 @@ import (
 
 	"sluice/internal/document"
 	"sluice/internal/duration"
+	"sluice/internal/limits"
 	"sluice/internal/throughput"
+	"sluice/internal/wire"
 )
 
 // usualUtilization is the part of what is provisioned that the fleet uses: the
@@ -22,9 +24,12 @@ type Input struct {
 // Check sees to it that the resource is one and the figures are in range.
 func (in *Input) Check(faults *document.Faults) {
 	if !faults.Has("resource") {
-		if _, err := throughput.ParseResource(in.Resource); err != nil {
+		resource, err := throughput.ParseResource(in.Resource)
+		if err != nil {
 			faults.Add("resource", "%v", err)
 		}
+		limits.CheckAttribute(faults, "resource", resource.Table)
+		limits.CheckID(faults, "resource", wire.ThroughputID(in.Resource), "")
 	}
 	checkUtilization(faults, in.Utilization)
 }

@@ -26,7 +26,7 @@ import (
 // events every 24 s while leases are given. An idle owner costs none.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*throughput.Status, error) {
 	in := continued{Input: Input{Utilization: usualUtilization}}
-	if err := shell.Decode(wire.TypeThroughput, raw, shell.InputOf(ctx, &in.Input, &in)); err != nil {
+	if err := shell.DecodeInput(ctx, wire.TypeThroughput, raw, &in.Input, &in); err != nil {
 		return nil, err
 	}
 	run := &budget{in: in.Input, owner: in.Carried}
