@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -18,25 +19,41 @@ import (
 	"sluice/internal/backoff"
 )
 
-// historyReader follows the history of one workflow run by long polls: it learns
+// HistoryReader follows the history of one workflow run by long polls: it learns
 // of an event within milliseconds, and costs no Action, no event and no query. One
 // call waits at the server at a time, for twenty seconds where nothing happens.
-type historyReader struct {
+type HistoryReader struct {
 	service   workflowservice.WorkflowServiceClient
 	namespace string
 	execution *commonpb.WorkflowExecution
 	next      []byte // from where the next call reads on; nil: from the first event
+	failing   atomic.Bool
 }
 
-// ownHistory reads the history of the workflow that an activity belongs to.
-func ownHistory(ctx context.Context, server client.Client) *historyReader {
+// OwnHistory reads the history of the workflow that an activity belongs to.
+func OwnHistory(ctx context.Context, server client.Client) *HistoryReader {
 	info := activity.GetInfo(ctx)
-	return &historyReader{
+	return &HistoryReader{
 		service:   server.WorkflowService(),
 		namespace: info.Namespace,
 		execution: &commonpb.WorkflowExecution{WorkflowId: info.WorkflowExecution.ID, RunId: info.WorkflowExecution.RunID},
 	}
 }
+
+// From has the reader begin at a place where another reader of the run has ended,
+// so that a long history is not read once more.
+func (h *HistoryReader) From(place []byte) *HistoryReader {
+	if len(place) > 0 {
+		h.next = place
+	}
+	return h
+}
+
+// Place is from where another reader goes on, once Follow has returned.
+func (h *HistoryReader) Place() []byte { return h.next }
+
+// Failing says that the last call failed, so that what is followed may go on unheard.
+func (h *HistoryReader) Failing() bool { return h.failing.Load() }
 
 const (
 	longPoll = 70 * time.Second // at most; the server answers sooner
@@ -46,12 +63,12 @@ const (
 	fullPage  = 100 // events of an answer after which more may be there already
 )
 
-// follow hands on the events of the run in their order, first those that are there
+// Follow hands on the events of the run in their order, first those that are there
 // and then each soon after it is written, until heard returns false, which it
 // answers with true. It answers false when ctx ends or the run has closed. Calls
 // that fail are repeated for as long as it takes; no event is passed over, but one
 // may come again.
-func (h *historyReader) follow(ctx context.Context, heard func([]*historypb.HistoryEvent) bool) bool {
+func (h *HistoryReader) Follow(ctx context.Context, heard func([]*historypb.HistoryEvent) bool) bool {
 	failures := 0
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -59,6 +76,7 @@ func (h *historyReader) follow(ctx context.Context, heard func([]*historypb.Hist
 		switch {
 		case err == nil:
 			failures = 0
+			h.failing.Store(false)
 			if !heard(events) {
 				return true
 			}
@@ -75,6 +93,7 @@ func (h *historyReader) follow(ctx context.Context, heard func([]*historypb.Hist
 				h.next = nil // the place is not known any more
 			}
 			failures++
+			h.failing.Store(true)
 			_ = Sleep(ctx, followAgain(err, failures))
 		}
 	}
@@ -82,7 +101,7 @@ func (h *historyReader) follow(ctx context.Context, heard func([]*historypb.Hist
 }
 
 // read makes one call.
-func (h *historyReader) read(ctx context.Context) ([]*historypb.HistoryEvent, error) {
+func (h *HistoryReader) read(ctx context.Context) ([]*historypb.HistoryEvent, error) {
 	ctx, cancel := context.WithTimeout(ctx, longPoll)
 	defer cancel()
 	answer, err := h.service.GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{

@@ -82,8 +82,8 @@ func TestCancelIsFoundInTheHistory(t *testing.T) {
 			{after: 10 * time.Second, events: []*historypb.HistoryEvent{cancelEvent(8, 7)}, raw: true},
 		}}
 		cancelled := cancelOf("7")
-		reader := &historyReader{service: server}
-		require.True(t, reader.follow(t.Context(), func(events []*historypb.HistoryEvent) bool { return !cancelled(events) }))
+		reader := &HistoryReader{service: server}
+		require.True(t, reader.Follow(t.Context(), func(events []*historypb.HistoryEvent) bool { return !cancelled(events) }))
 		require.Equal(t, []string{"", "a", "b", "b", "d", "", "f"}, server.tokens)
 	})
 }
@@ -92,10 +92,10 @@ func TestCancelIsFoundInTheHistory(t *testing.T) {
 func TestFollowingAHistoryEndsAndNeverSpins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := func([]*historypb.HistoryEvent) bool { return true }
-		closed := &historyReader{service: &historyServer{answers: []historyAnswer{{}}}}
-		require.False(t, closed.follow(t.Context(), all))
-		deleted := &historyReader{service: &historyServer{answers: []historyAnswer{{err: serviceerror.NewNotFound("gone")}}}}
-		require.False(t, deleted.follow(t.Context(), all))
+		closed := &HistoryReader{service: &historyServer{answers: []historyAnswer{{}}}}
+		require.False(t, closed.Follow(t.Context(), all))
+		deleted := &HistoryReader{service: &historyServer{answers: []historyAnswer{{err: serviceerror.NewNotFound("gone")}}}}
+		require.False(t, deleted.Follow(t.Context(), all))
 
 		for name, c := range map[string]struct {
 			answer historyAnswer
@@ -112,7 +112,7 @@ func TestFollowingAHistoryEndsAndNeverSpins(t *testing.T) {
 				server.answers = append(server.answers, c.answer)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			require.False(t, (&historyReader{service: server}).follow(ctx, all), name)
+			require.False(t, (&HistoryReader{service: server}).Follow(ctx, all), name)
 			cancel()
 			require.LessOrEqual(t, len(server.tokens), c.most, "%s: %v", name, server.called)
 			require.NotEmpty(t, server.tokens)

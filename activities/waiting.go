@@ -31,7 +31,7 @@ func KeepWaiting(ctx context.Context, server client.Client, every time.Duration,
 	})
 	var watching sync.WaitGroup
 	if every > promptCancel {
-		watching.Go(func() { beatOnCancel(alive, ownHistory(ctx, server), news) })
+		watching.Go(func() { beatOnCancel(alive, OwnHistory(ctx, server), news) })
 	}
 	return alive, func() {
 		stop()
@@ -45,9 +45,9 @@ func HearOfCancel(ctx context.Context, state any) { activity.RecordHeartbeat(ctx
 
 // beatOnCancel asks for heartbeats, whose answer tells, once the history of the
 // workflow says that this activity is to be cancelled.
-func beatOnCancel(alive context.Context, own *historyReader, news chan<- struct{}) {
+func beatOnCancel(alive context.Context, own *HistoryReader, news chan<- struct{}) {
 	cancelled := cancelOf(activity.GetInfo(alive).ActivityID)
-	if !own.follow(alive, func(events []*historypb.HistoryEvent) bool { return !cancelled(events) }) {
+	if !own.Follow(alive, func(events []*historypb.HistoryEvent) bool { return !cancelled(events) }) {
 		return
 	}
 	for alive.Err() == nil {

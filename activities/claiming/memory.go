@@ -3,6 +3,7 @@ package claiming
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -88,12 +89,9 @@ func (p *poller) startKeepers(ctx context.Context) func() {
 	done := make(chan struct{}, 2)
 	go func() {
 		defer func() { done <- struct{}{} }()
-		every(ctx, activities.WorkingHeartbeat, func() {
-			if err := p.beat(ctx); err != nil && ctx.Err() == nil {
-				p.log.Warn("claimer's heartbeat failed", "error", err)
-			}
-		})
+		p.keepBeating(ctx)
 	}()
+	go p.control.follow(ctx, p.info.ScheduledTime, func() { activities.Notify(p.prompt) })
 	go func() {
 		defer func() { done <- struct{}{} }()
 		every(ctx, p.extendEvery(), func() { p.extendHeld(ctx) })
@@ -105,12 +103,33 @@ func (p *poller) startKeepers(ctx context.Context) func() {
 		case <-ctx.Done():
 		}
 	}()
-	return func() {
+	return sync.OnceFunc(func() {
 		cancel()
 		p.cancel(nil) // deletes still under way are owed
 		<-done
 		<-done
+		<-p.control.ended
 		p.removals.Wait()
+	})
+}
+
+// keepBeating heartbeats as far apart as is agreed, and at once when a cancel is
+// there, of which the answer tells; again where it could not be asked. The first one
+// may wait: what the activity began with its workflow knows.
+func (p *poller) keepBeating(ctx context.Context) {
+	tick := time.NewTicker(p.spacing())
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-p.prompt:
+		case <-ctx.Done():
+			return
+		}
+		if err := p.beat(ctx); err != nil && ctx.Err() == nil {
+			p.log.Warn("claimer's heartbeat failed", "error", err)
+			time.AfterFunc(controlEvery, func() { activities.Notify(p.prompt) })
+		}
 	}
 }
 

@@ -159,6 +159,7 @@ func (p *poller) tell() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.news.other = true
+	p.stirred()
 	if p.news.since.IsZero() {
 		p.news.since = time.Now()
 	}

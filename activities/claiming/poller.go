@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +28,9 @@ type Claimer struct {
 	Temporal client.Client
 	Queues   *azqueue.ServiceClient // nil: no credentials; then only signed URLs can be polled
 	Service  *taskservice.Client
+	// CalmSpacing is between the heartbeats of a claimer to which nothing happens; 0 is
+	// half of the default.
+	CalmSpacing time.Duration
 	// Converter is the Temporal client's; nil is the default one.
 	Converter converter.DataConverter
 
@@ -67,13 +69,16 @@ type poller struct {
 	cancel context.CancelCauseFunc
 	began  time.Time
 
-	recall context.CancelFunc // has the main loop end, when it has finished what it is at
+	recall  context.CancelFunc // has the main loop end, when it has finished what it is at
+	control *control
+	prompt  chan struct{} // of capacity one: heartbeat now
 
 	beatMu sync.Mutex // one heartbeat at a time, so that a newer one is never overwritten
 
 	mu      sync.Mutex
 	tasks   []wire.OpenTask // started or about to be, not reported yet
 	news    pollNews
+	active  time.Time // something happened last
 	credit  taskclaim.Credit
 	excused idMemory
 	copied  idMemory
@@ -129,18 +134,19 @@ func (c *Claimer) Poll(ctx context.Context, in wire.PollInput) (wire.PollReport,
 			return wire.PollReport{}, temporal.NewCanceledError(m)
 		}
 		wait := controlEvery
-		if control, err := p.ask(ctx, false); err != nil {
+		if control, err := p.allowed(ctx); err != nil {
 			p.log.Warn("claimer cannot ask its workflow", "error", err)
 		} else {
 			p.believe(control.Early)
-			if p.due(control) {
+			if spacing, due := p.due(control); due {
 				p.settle(ctx)
-				return p.memory().Report(), nil
+				stop() // the history is followed no more: its place is known
+				return p.reportOf(spacing), nil
 			}
 			p.watch(ctx, control)
 			wait = min(p.step(ctx, control), p.untilTold())
 		}
-		p.sleep(resting, wait)
+		p.rest(resting, wait)
 	}
 }
 
@@ -156,6 +162,12 @@ func (c *Claimer) newPoller(ctx context.Context, in wire.PollInput, cancel conte
 		copied:  rememberAll(in.Carry.Copied),
 		held:    map[*held]bool{},
 		queues:  map[string]*queueView{},
+		control: newControl(activities.OwnHistory(ctx, c.Temporal).From(in.Carry.Place)),
+		prompt:  make(chan struct{}, 1),
+	}
+	p.active = p.began
+	if spacing := in.Carry.Spacing.Std(); spacing > activities.WaitingHeartbeat {
+		p.active = p.began.Add(-activities.CalmAfter)
 	}
 	if spec.SignedURLs != nil {
 		p.signed = &azurequeue.SignedSource{Service: c.Service, Spec: *spec.SignedURLs}
@@ -213,6 +225,9 @@ func (p *poller) pause(s sweepResult) time.Duration {
 	var wait time.Duration
 	if s.found > 0 {
 		p.empty = 0
+		p.mu.Lock()
+		p.stirred()
+		p.mu.Unlock()
 	} else {
 		p.empty++
 		wait = p.pace.Wait(p.empty, rand.Float64())
@@ -238,88 +253,6 @@ func retryDelay(n int) time.Duration {
 	return policy.Ceiling(n)/4 + policy.Delay(n, rand.Float64())*3/4
 }
 
-// slots counts by what the workflow knows and what it has not been told yet.
-func (p *poller) slots(control wire.ClaimControl) taskclaim.Slots {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return taskclaim.Slots{
-		Capacity: control.Capacity,
-		Running:  control.Running + p.unfinished(control.Early),
-		MaxTasks: control.MaxTasks,
-		Claimed:  control.Claimed + int64(len(p.tasks)),
-	}
-}
-
-// unfinished counts the unreported tasks that have not finished; p.mu is held.
-func (p *poller) unfinished(early []string) int {
-	ended := make(map[string]bool, len(early))
-	for _, id := range early {
-		ended[id] = true
-	}
-	n := 0
-	for _, t := range p.tasks {
-		if !ended[t.ID()] {
-			n++
-		}
-	}
-	return n
-}
-
-// ask queries the claimer's workflow.
-func (p *poller) ask(ctx context.Context, tasks bool) (control wire.ClaimControl, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	run := p.info.WorkflowExecution
-	value, err := p.Temporal.QueryWorkflow(ctx, run.ID, run.RunID, wire.QueryClaimControl, wire.ClaimControlQuery{Tasks: tasks})
-	if err != nil {
-		return control, err
-	}
-	err = value.Get(&control)
-	return control, err
-}
-
-// believe takes a task's word that it ended as proof that it had started.
-func (p *poller) believe(early []string) {
-	for _, id := range early {
-		p.makeSure(id)
-	}
-}
-
-// due tells whether to end the activity and report.
-func (p *poller) due(control wire.ClaimControl) bool {
-	slots := p.slots(control)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	over := (control.State != wire.ClaimOpen || slots.Exhausted()) && slots.Running == 0
-	if over || control.Rollover || now.Sub(p.began) > shift {
-		return true
-	}
-	if len(p.tasks) > 0 && p.news.since.IsZero() {
-		p.news.since = p.tasks[0].Since
-	}
-	since := p.news.since
-	if since.IsZero() {
-		since = p.began
-	}
-	p.credit = p.credit.Earn(now)
-	news := taskclaim.News{
-		Started: slices.ContainsFunc(p.tasks, func(t wire.OpenTask) bool { return t.Sure }),
-		Other:   p.news.other, Urgent: len(p.news.lost) > 0, Age: now.Sub(since), Quiet: now.Sub(p.began),
-	}
-	return news.Due(p.credit)
-}
-
-// untilTold is how long the loop may wait before it looks again whether to report.
-func (p *poller) untilTold() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.tasks) > 0 || len(p.news.lost) > 0 {
-		return tellSoon
-	}
-	return controlEvery
-}
-
 // sleep waits, but not past the end of the context or the worker's stop.
 func (p *poller) sleep(ctx context.Context, d time.Duration) {
 	if d <= 0 {
@@ -329,6 +262,20 @@ func (p *poller) sleep(ctx context.Context, d time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// rest is sleep that ends when a message comes.
+func (p *poller) rest(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.control.woken:
 	case <-ctx.Done():
 	}
 }

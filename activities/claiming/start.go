@@ -74,6 +74,7 @@ func (p *poller) noteTasks(claimed []*candidate) {
 	now := time.Now().UTC()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.active = now
 	for _, c := range claimed {
 		if c.known = p.task(c.taskID()) != nil; c.known {
 			continue
@@ -102,7 +103,7 @@ func (p *poller) stopped(ctx context.Context) bool {
 	if !p.in.Spec.Claim.Used() {
 		return false
 	}
-	control, err := p.ask(ctx, false)
+	control, err := p.allowed(ctx)
 	return err == nil && control.State == wire.ClaimStopped
 }
 

@@ -129,6 +129,10 @@ type PollCarry struct {
 	Copied  []RememberedID   `json:"copied,omitempty"`  // messages already copied to the poison queue
 	Unsure  []OpenTask       `json:"unsure,omitempty"`  // tasks of which it is not known whether they started
 	Credit  taskclaim.Credit `json:"credit"`
+	// Spacing is of the heartbeats of the activity that comes next; 0: things happen.
+	Spacing duration.Duration `json:"spacing,omitempty"`
+	// Place is up to where the history of the run has been read.
+	Place []byte `json:"place,omitempty"`
 }
 
 // OpenTask is a task that runs or is about to, of which the workflow does not

@@ -138,13 +138,13 @@ func (c *claimer) interruptOver(ctx workflow.Context) {
 	}
 }
 
-// pollOptions are for an activity that lives long. A lost worker is noticed within
-// 15 s. It ends by itself every twelve hours, so that the start-to-close timeout is
+// pollOptions are for an activity that lives long. A lost worker is noticed after
+// three heartbeats, of which there are fewer in quiet times. It ends by itself every twelve hours, so that the start-to-close timeout is
 // only for one that hangs.
 func pollOptions(in *Input, s *carried) workflow.ActivityOptions {
 	options := activities.WaitOptions()
 	options.StartToCloseTimeout = 24 * time.Hour
-	options.HeartbeatTimeout = 15 * time.Second
+	options.HeartbeatTimeout = activities.SpacedTimeout(s.Carry.Spacing.Std())
 	options.Summary = "claims tasks from " + sourceName(in)
 	if s.State != wire.ClaimOpen {
 		options.Summary = "waits for the running tasks"
