@@ -24,6 +24,7 @@ type config struct {
 	Deployment     string        `help:"Worker deployment name; with it the worker takes part in worker versioning." env:"SLUICE_DEPLOYMENT"`
 	BuildID        string        `help:"Build ID within the deployment." env:"SLUICE_BUILD_ID"`
 	StopTimeout    time.Duration `help:"How long running activities may take to leave a checkpoint after SIGTERM." env:"SLUICE_STOP_TIMEOUT" default:"30s"`
+	WaitHeartbeat  time.Duration `help:"Between the heartbeats of activities that wait, once nothing has happened for ten minutes: 10s to 5m; a claimer half of it." env:"SLUICE_WAIT_HEARTBEAT" default:"60s"`
 	SkipSetupCheck bool          `help:"Start although the search attributes are not registered." env:"SLUICE_SKIP_SETUP_CHECK"`
 	SuspendOnStop  bool          `help:"On SIGTERM, first suspend the requests whose jobs run here." env:"SLUICE_SUSPEND_ON_STOP"`
 
@@ -63,6 +64,7 @@ func (c *config) Validate() error {
 	limits.CheckTaskQueue(&queue, "SLUICE_TASK_QUEUE", c.TaskQueue)
 	faults = append(faults, queue.Err())
 	check(c.StopTimeout >= 0, "SLUICE_STOP_TIMEOUT: must not be negative")
+	check(c.WaitHeartbeat >= 10*time.Second && c.WaitHeartbeat <= 5*time.Minute, "SLUICE_WAIT_HEARTBEAT: must be between 10s and 5m, not %s", c.WaitHeartbeat)
 	check((c.Deployment == "") == (c.BuildID == ""), "SLUICE_DEPLOYMENT and SLUICE_BUILD_ID go together")
 	if c.EncryptionKey != "" {
 		if _, err := connect.Encryption(c.EncryptionKey); err != nil {

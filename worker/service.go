@@ -75,7 +75,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		newKinesis(c, made, store, metrics, logger),
 		&quiescence.Teller{Client: made.temporal},
 		&quiescence.Activities{Items: dynamodb.NewGatheredReads(db), S3: made.s3, SQS: made.sqs, Temporal: made.temporal},
-		&counting.Activities{DynamoDB: db, SQS: made.sqs, Temporal: made.temporal},
+		&counting.Activities{DynamoDB: db, SQS: made.sqs, Temporal: made.temporal, CalmSpacing: c.WaitHeartbeat},
 		&sqs.Activities{Client: made.sqs},
 		http.New(c.HTTPAllow, httpCredentials(os.Environ())),
 		&ingest.Activities{

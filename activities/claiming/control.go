@@ -35,22 +35,26 @@ func newControl(own *activities.HistoryReader) *control {
 func (c *control) follow(ctx context.Context, since time.Time, beat func()) {
 	defer close(c.ended)
 	c.own.Follow(ctx, func(events []*historypb.HistoryEvent) bool {
-		for _, e := range events {
-			if e.GetEventTime().AsTime().Before(since) {
-				continue
-			}
-			switch e.GetEventType() {
-			case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED:
-				beat()
-			case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED,
-				enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED,
-				enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
-				c.invalidate()
-			default:
-			}
-		}
+		c.hear(events, since, beat)
 		return true
 	})
+}
+
+func (c *control) hear(events []*historypb.HistoryEvent, since time.Time, beat func()) {
+	for _, e := range events {
+		if e.GetEventTime().AsTime().Before(since) {
+			continue
+		}
+		switch e.GetEventType() {
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED:
+			beat()
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED,
+			enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED,
+			enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
+			c.invalidate()
+		default:
+		}
+	}
 }
 
 func (c *control) invalidate() {

@@ -1,9 +1,11 @@
 package counting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"go.temporal.io/sdk/activity"
@@ -26,6 +28,9 @@ type Activities struct {
 	DynamoDB dynamodb.Caller
 	SQS      QueueConsumer
 	Temporal client.Client // records heartbeats
+	// CalmSpacing is between the heartbeats of a monitor to which nothing happens; 0 is
+	// the default.
+	CalmSpacing time.Duration
 }
 
 // All lists the activities under their names.
@@ -48,6 +53,8 @@ func (s *Activities) Count(ctx context.Context, in wire.CountInput) (wire.CountR
 	c := &counting{
 		queue:   &eventQueue{api: s.SQS, url: in.QueueURL, reached: figures.Messages > 0},
 		drain:   in.Drain,
+		calm:    cmp.Or(s.CalmSpacing, activities.CalmSpacing),
+		began:   time.Now().UTC(),
 		figures: figures,
 		metrics: activity.GetMetricsHandler(ctx).WithTags(map[string]string{"queue": wire.QueueName(in.QueueURL)}),
 		logger:  activity.GetLogger(ctx),
@@ -57,7 +64,7 @@ func (s *Activities) Count(ctx context.Context, in wire.CountInput) (wire.CountR
 		counting: s3event.Counting{PrefixDepth: in.PrefixDepth}, failed: c.failed,
 	}
 	c.publish()
-	alive, stop := activities.KeepWaiting(ctx, s.Temporal, activities.WorkingHeartbeat, make(chan struct{}, 1), func() any { return c.snapshot() })
+	alive, stop := activities.KeepWaiting(ctx, s.Temporal, max(activities.WaitingHeartbeat, in.Figures.Spacing.Std()), make(chan struct{}, 1), func() any { return c.snapshot() })
 	defer stop()
 	report, err := c.run(alive)
 	if interrupted := activities.Interrupted(alive, wire.CountEvents.Name, c.snapshot()); interrupted != nil && (err == nil || errors.Is(err, context.Canceled)) {

@@ -14,6 +14,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/backoff"
+	"sluice/internal/duration"
 	"sluice/internal/errortype"
 	"sluice/internal/s3event"
 	"sluice/internal/wire"
@@ -29,6 +30,7 @@ const (
 
 // Phases that Count reports.
 const (
+	countCalm = "calm" // idle for so long that heartbeats are rare
 	countIdle = "idle"
 	countBusy = "busy"
 )
@@ -38,6 +40,8 @@ type counting struct {
 	queue   *eventQueue
 	ledger  *ledger
 	drain   bool
+	calm    time.Duration // between heartbeats when it is calm
+	began   time.Time
 	metrics client.MetricsHandler
 	logger  log.Logger
 
@@ -259,17 +263,33 @@ func delayIn(err error) time.Duration {
 func (c *counting) due(l load, now time.Time) (wire.CountReport, bool) {
 	report := wire.CountReport{At: now}
 	report.Drained = c.drain && l.failure == nil && len(l.messages) == 0
-	phase := countIdle
-	if now.Sub(c.figures.LastMessageAt) < idleAfter {
-		phase = countBusy
-	}
+	phase, spacing := c.phase(now)
 	told := c.figures.Reports.Due(phase, now)
 	if told {
 		c.figures.Reports.Told(phase, now)
+		c.figures.Spacing = duration.Duration(spacing)
 		c.publish()
 	}
 	report.Figures = c.figures
 	return report, told || report.Drained
+}
+
+// phase is what goes on, and how far apart the heartbeats are to be then. One that was
+// calm before this attempt still is.
+func (c *counting) phase(now time.Time) (string, time.Duration) {
+	last := c.figures.LastMessageAt
+	if c.figures.Reports.Phase != countCalm && c.began.After(last) {
+		last = c.began
+	}
+	spacing := activities.Spacing(now.Sub(last), c.calm)
+	switch {
+	case now.Sub(c.figures.LastMessageAt) < idleAfter:
+		return countBusy, spacing
+	case now.Sub(last) >= activities.CalmAfter:
+		return countCalm, spacing
+	default:
+		return countIdle, spacing
+	}
 }
 
 // outlive is a context that ends so long after ctx does.

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
+
+	"sluice/internal/wire"
 )
 
 // fullQueue gives out so many messages, each about an object of its own.
@@ -92,4 +94,28 @@ func TestARunCountsWhatItHasReceivedBeforeItEnds(t *testing.T) {
 			require.Equal(t, q.given, q.deleted)
 		})
 	}
+}
+
+// A monitor's heartbeats are rare once no message has come for ten minutes, and
+// frequent again with the first one; reports tell it, as many as there are to spend.
+func TestMonitorCalmsDownAndWakes(t *testing.T) {
+	now := time.Now().UTC()
+	c := &counting{calm: time.Minute, began: now.Add(-time.Minute)}
+	report := func(after time.Duration) (wire.CountReport, bool) { return c.due(load{}, now.Add(after)) }
+	_, told := report(0)
+	require.True(t, told)
+	require.Equal(t, 10*time.Second, c.figures.Spacing.Std(), "it has just begun")
+	_, told = report(8 * time.Minute)
+	require.False(t, told)
+	r, told := report(9 * time.Minute)
+	require.True(t, told)
+	require.Equal(t, time.Minute, r.Figures.Spacing.Std())
+
+	c = &counting{calm: time.Minute, began: now.Add(10 * time.Minute), figures: r.Figures}
+	_, told = report(11 * time.Minute)
+	require.False(t, told, "the next attempt is calm from the start")
+	c.figures.LastMessageAt = now.Add(12 * time.Minute)
+	r, told = report(12 * time.Minute)
+	require.True(t, told)
+	require.Equal(t, 10*time.Second, r.Figures.Spacing.Std())
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"time"
 
+	"sluice/internal/duration"
 	"sluice/internal/quiescence"
 )
 
@@ -32,6 +33,8 @@ type CountFigures struct {
 	// Arrivals is when the news came, for people.
 	Arrivals quiescence.Arrivals `json:"arrivals,omitzero"`
 	Reports  quiescence.Reports  `json:"reports"`
+	// Spacing is of the heartbeats since the last report; 0: things happen.
+	Spacing duration.Duration `json:"spacing,omitempty"`
 }
 
 // CountReport is what Count returns: figures in between, or Drained.

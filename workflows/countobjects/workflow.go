@@ -18,10 +18,6 @@ const (
 	countStopped  = "STOPPED"
 )
 
-// lostCounter is after how long without a heartbeat, which comes every two seconds,
-// another worker takes over.
-const lostCounter = 12 * time.Second
-
 // Workflow counts the objects that S3 event notifications on an SQS queue
 // announce, exactly, in items of a DynamoDB table (counting.Activities). Input:
 // Input. ID: wire.CountID. It ends only when told to, with its status.
@@ -93,7 +89,7 @@ func (m *monitor) count(ctx workflow.Context) error {
 		return nil
 	}
 	options := activities.WaitOptions()
-	options.HeartbeatTimeout = lostCounter
+	options.HeartbeatTimeout = activities.SpacedTimeout(m.figures.Spacing.Std())
 	options.Summary = "counts the events of " + queueOf(m.in.QueueURL)
 	end, err := shell.Wait[wire.CountFigures](ctx, &m.counting, options, wire.CountEvents, wire.CountInput{
 		QueueURL: m.in.QueueURL, Table: m.in.Table, PrefixDepth: m.in.depth(),
