@@ -156,7 +156,7 @@ func (c *claimer) continueAsNew(ctx workflow.Context) error {
 		return err
 	}
 	c.signals.Take(ctx, c.finished)
-	c.noticeCancel() // in this very task
+	c.noticeCancel()          // in this very task
 	c.state.Carry.Place = nil // the next run has a history of its own
 	return workflow.NewContinueAsNewError(ctx, wire.TypeClaimTasks, continued{*c.in, c.state})
 }
