@@ -34,6 +34,7 @@ func AWS(ctx context.Context) (aws.Config, error) {
 		return c, fmt.Errorf("AWS configuration: %w", err)
 	}
 	c.APIOptions = append(c.APIOptions, awscall.AddPlainBodies)
+	awscall.Watch(&c)
 	return c, nil
 }
 

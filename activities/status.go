@@ -4,7 +4,7 @@ import "net/http"
 
 // StatusType is the error type that an HTTP status stands for, by itself. A
 // service whose statuses or codes mean something else puts its exceptions in
-// front (awscall.errorType, azurequeue.errorType, the verdicts of HTTP). 0 is no answer at all.
+// front (awscall.Classify, azurequeue.errorType, the verdicts of HTTP). 0 is no answer at all.
 func StatusType(status int) string {
 	switch {
 	case status == http.StatusTooManyRequests:

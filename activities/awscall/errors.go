@@ -5,58 +5,61 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 
 	"sluice/activities"
 )
 
-// Failure is err of an AWS call as one of our error types, for the services
-// whose calls may all be repeated (S3, SQS, describing calls). DynamoDB and
-// Kinesis data calls have tables of their own. An error that is ours already,
-// and the context's own, pass through.
+// An Answer is what an error of an AWS call tells of the service's answer.
+type Answer struct {
+	Status    int // HTTP; 0 when none came
+	Code      string
+	RequestID string
+	Message   string // the service's, else the error's own
+	// Access is the type of a call refused for its credentials or its clock, else "".
+	Access string
+}
+
+// AnswerOf reads an error.
+func AnswerOf(err error) (a Answer) {
+	a.Message = err.Error()
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		a.Code, a.Message = api.ErrorCode(), api.ErrorMessage()
+	}
+	var response *awshttp.ResponseError
+	if errors.As(err, &response) {
+		a.RequestID, a.Status = response.ServiceRequestID(), response.HTTPStatusCode()
+	}
+	if refusal := RefusalOf(err); refusal != nil {
+		a.Access = refusal.Type
+	}
+	return a
+}
+
+// Type is the type of our errors that the answer means.
+func (a Answer) Type() string {
+	if a.Access != "" {
+		return a.Access
+	}
+	return types[Classify(a.Status, a.Code, a.Message).Kind]
+}
+
+// Failure is err of an AWS call as one of our error types, for calls that may all be
+// repeated (S3, SQS, describing calls). An error that is ours already, and the
+// context's own, pass through.
 func Failure(operation, target string, err error) error {
 	if err == nil || activities.TypeOf(err) != "" || errors.Is(err, context.Canceled) {
 		return err
 	}
-	details := activities.ErrorDetails{Operation: operation, Target: target}
-	message := err.Error()
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		details.Code = api.ErrorCode()
-		message = strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ")
+	a := AnswerOf(err)
+	message := a.Message
+	if a.Code != "" {
+		message = strings.TrimSuffix(a.Code+": "+a.Message, ": ")
 	}
-	var response *awshttp.ResponseError
-	status := 0
-	if errors.As(err, &response) {
-		details.RequestID = response.ServiceRequestID()
-		status = response.HTTPStatusCode()
-	}
-	return activities.Fail(errorType(details.Code, status, err), activities.Failure{ErrorDetails: details, Message: message})
-}
-
-// errorType classifies by the last part of the code, then by HTTP status; what
-// has neither was lost on the way, or could not be sent.
-func errorType(code string, status int, err error) string {
-	code = code[strings.LastIndexAny(code, "#.")+1:]
-	switch code {
-	case "NoSuchKey", "NoSuchBucket", "NotFound", "ResourceNotFoundException", "QueueDoesNotExist", "NonExistentQueue", "NoSuchVersion":
-		return activities.TypeNotFound
-	case "AccessDenied", "AccessDeniedException", "Forbidden", "InvalidAccessKeyId", "SignatureDoesNotMatch",
-		"UnrecognizedClientException", "InvalidClientTokenId", "MissingAuthenticationToken":
-		return activities.TypeAccessDenied
-	case "SlowDown", "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "TooManyRequestsException",
-		"LimitExceededException", "RequestLimitExceeded", "ProvisionedThroughputExceededException", "BandwidthLimitExceeded":
-		return activities.TypeThrottled
-	case "PreconditionFailed", "InvalidObjectState":
-		return activities.TypeConflict
-	case "EntityTooLarge":
-		return activities.TypeTooLarge
-	}
-	var region *aws.MissingRegionError
-	if errors.As(err, &region) {
-		return activities.TypeInvalidInput
-	}
-	return activities.StatusType(status)
+	return activities.Fail(a.Type(), activities.Failure{
+		ErrorDetails: activities.ErrorDetails{Code: a.Code, RequestID: a.RequestID, Operation: operation, Target: target},
+		Message:      message,
+	})
 }

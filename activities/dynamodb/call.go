@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"sluice/activities"
 	"sluice/internal/backoff"
 	"sluice/internal/throughput"
@@ -125,19 +123,9 @@ func (d *Activities) once(ctx context.Context, a *attempt, r throughput.Request,
 		a.trail.unsure()
 	}
 	d.scheduler.settle(t, f.outcome)
-	if f.verdict.Kind == throughput.Credentials {
-		d.forgetCredentials()
-	}
 	d.logger.Warn("DynamoDB call failed", "operation", r.Name, "table", r.Target(), "code", f.refusal.code,
 		"status", f.refusal.status, "requestId", f.refusal.requestID)
 	return nil, f
-}
-
-// forgetCredentials makes the next call fetch them again (A-U13).
-func (d *Activities) forgetCredentials() {
-	if cache, ok := d.service.client.Options().Credentials.(*aws.CredentialsCache); ok {
-		cache.Invalidate()
-	}
 }
 
 // wait waits, or until the context ends.

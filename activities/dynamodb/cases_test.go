@@ -192,7 +192,7 @@ func TestCaseD16SpellingsOfSlowDown(t *testing.T) {
 		{"PutItem", put, reply{418, `{"__type":"Teapot"}`, ""}, activities.TypeInvalidInput, 1},
 		{"PutItem", put, reply{400, `{"__type":"ResourceNotFoundException"}`, ""}, activities.TypeNotFound, 1},
 		{"PutItem", put, reply{400, `{"__type":"AccessDeniedException"}`, ""}, activities.TypeAccessDenied, 1},
-		{"PutItem", put, reply{400, `{"__type":"ExpiredTokenException"}`, ""}, activities.TypeAccessDenied, 4},
+		{"PutItem", put, reply{400, `{"__type":"ExpiredTokenException"}`, ""}, activities.TypeUnavailable, 4},
 		{"CreateTable", `{"TableName":"orders"}`, reply{400, `{"__type":"ResourceInUseException"}`, ""}, activities.TypeConflict, 1},
 	} {
 		fake := &fakeDynamoDB{replies: []reply{c.reply}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/activities"
+	"sluice/activities/awscall"
 	"sluice/internal/errortype"
 	"sluice/internal/throughput"
 	"sluice/internal/wire"
@@ -18,7 +19,7 @@ import (
 type failure struct {
 	request throughput.Request
 	refusal *refusal
-	verdict throughput.Verdict
+	verdict awscall.Verdict
 	errType string
 	delay   time.Duration
 	repeat  bool // the same request may be sent again
@@ -45,20 +46,26 @@ func failureOf(r throughput.Request, err error) *failure {
 	if len(f.refusal.body) > 0 {
 		_ = json.Unmarshal(f.refusal.body, &body) //nolint:errcheck // what can't be read is absent
 	}
-	f.verdict = throughput.Classify(f.refusal.status, f.refusal.code)
+	f.verdict = awscall.Classify(f.refusal.status, f.refusal.code, f.refusal.message)
+	if f.refusal.access != "" {
+		f.verdict.Kind = awscall.Credentials
+	}
 	if f.refusal.unsent {
 		f.verdict.Applied = false
 	}
 	throttled := 0
 	switch f.verdict.Kind {
-	case throughput.Throttle:
+	case awscall.Throttle:
 		throttled = 1
-	case throughput.Cancelled:
+	case awscall.Cancelled:
 		f.reasons = body.CancellationReasons
-		f.verdict.Kind, throttled = throughput.Cancellation(reasonsOf(body, f.refusal.message))
+		f.verdict.Kind, throttled = awscall.Cancellation(reasonsOf(body, f.refusal.message))
 	}
 	f.item = body.Item
 	f.errType, f.repeat = meaning(r, f.verdict)
+	if f.refusal.access != "" {
+		f.errType, f.repeat = f.refusal.access, false // it was repeated once
+	}
 	f.outcome = f.cost(throttled)
 	for _, reason := range body.ThrottlingReasons {
 		if _, index, ok := strings.Cut(reason.Resource, "/index/"); ok {
@@ -68,9 +75,9 @@ func failureOf(r throughput.Request, err error) *failure {
 	return f
 }
 
-func reasonsOf(body faultBody, message string) (reasons []throughput.Reason) {
+func reasonsOf(body faultBody, message string) (reasons []awscall.Reason) {
 	if json.Unmarshal(body.CancellationReasons, &reasons) != nil || len(reasons) == 0 {
-		return throughput.ReasonsIn(message)
+		return awscall.ReasonsIn(message)
 	}
 	return reasons
 }
@@ -78,25 +85,27 @@ func reasonsOf(body faultBody, message string) (reasons []throughput.Reason) {
 // meaning maps a verdict to our error type, and tells whether the request may be
 // sent again (contract §3): what was certainly not applied always, what may have
 // been applied only where sending it twice is as good as once.
-func meaning(r throughput.Request, v throughput.Verdict) (errType string, repeat bool) {
+func meaning(r throughput.Request, v awscall.Verdict) (errType string, repeat bool) {
 	switch v.Kind {
-	case throughput.Throttle:
+	case awscall.Throttle:
 		return activities.TypeThrottled, true
-	case throughput.Transient:
+	case awscall.Transient:
 		if v.Applied && !r.Repeatable && r.Token == "" {
 			return activities.TypeAmbiguous, false
 		}
 		return activities.TypeUnavailable, true
-	case throughput.Credentials:
-		return activities.TypeAccessDenied, true
-	case throughput.Condition:
+	case awscall.Credentials:
+		return activities.TypeUnavailable, true
+	case awscall.Condition:
 		return activities.TypeConditionFailed, false
-	case throughput.Conflict:
+	case awscall.Conflict:
 		return activities.TypeConflict, false
-	case throughput.NotFound:
+	case awscall.NotFound:
 		return activities.TypeNotFound, false
-	case throughput.Denied:
+	case awscall.Denied:
 		return activities.TypeAccessDenied, false
+	case awscall.TooLarge:
+		return activities.TypeTooLarge, false
 	default:
 		return activities.TypeInvalidInput, false
 	}
@@ -110,7 +119,7 @@ func (f *failure) cost(throttled int) outcome {
 	switch {
 	case throttled > 0:
 		return outcome{throttled: throttled}
-	case f.verdict.Kind == throughput.Condition, f.verdict.Applied:
+	case f.verdict.Kind == awscall.Condition, f.verdict.Applied:
 		return outcome{}
 	default:
 		return outcome{unsent: true}

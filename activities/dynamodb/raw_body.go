@@ -13,6 +13,7 @@ import (
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
@@ -27,7 +28,17 @@ type refusal struct {
 	requestID string
 	body      json.RawMessage // of the error, where it is JSON
 	unsent    bool            // it is certain that the request never left
+	access    string          // the error's type where credentials or clock were refused
 }
+
+// ErrorCode and the two below make it the SDK's kind of error.
+func (r *refusal) ErrorCode() string { return r.code }
+
+// ErrorMessage is the service's.
+func (r *refusal) ErrorMessage() string { return r.message }
+
+// ErrorFault is not looked at.
+func (r *refusal) ErrorFault() smithy.ErrorFault { return smithy.FaultUnknown }
 
 func (r *refusal) Error() string {
 	switch {
@@ -56,6 +67,14 @@ func (s *service) send(ctx context.Context, operation string, tables []string, d
 		o.APIOptions = append(o.APIOptions[:len(o.APIOptions):len(o.APIOptions)], w.insert)
 	})
 	s.heard(w.date, w.came)
+	if refused := awscall.RefusalOf(err); refused != nil {
+		r := &refusal{message: err.Error()}
+		if w.status != 0 {
+			r = w.refused()
+		}
+		r.unsent, r.access = true, refused.Type
+		return nil, r
+	}
 	switch {
 	case err == nil && json.Valid(w.answer):
 		return w.answer, nil
@@ -77,6 +96,7 @@ type rawBody struct {
 	came      time.Time // when it did
 	status    int
 	requestID string
+	code      string // as the answer's header has it
 	answer    []byte
 }
 
@@ -111,6 +131,7 @@ func (w *rawBody) insert(stack *middleware.Stack) error {
 func (w *rawBody) deserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
 	middleware.DeserializeOutput, middleware.Metadata, error,
 ) {
+	w.status = 0
 	out, metadata, err := next.HandleDeserialize(w.sending.Watch(ctx), in)
 	response, ok := out.RawResponse.(*smithyhttp.Response)
 	if err != nil || !ok || response.Response == nil {
@@ -132,7 +153,8 @@ func (w *rawBody) deserialize(ctx context.Context, in middleware.DeserializeInpu
 	}
 	out.Result = w.output
 	if w.status/100 != 2 {
-		return out, metadata, &refusal{status: w.status, code: response.Header.Get("X-Amzn-Errortype")}
+		w.code = response.Header.Get("X-Amzn-Errortype")
+		return out, metadata, w.refused()
 	}
 	return out, metadata, nil
 }
@@ -151,6 +173,9 @@ func (w *rawBody) refused() *refusal {
 		if r.code == "" {
 			r.code = fault.Code
 		}
+	}
+	if r.code == "" {
+		r.code, _, _ = strings.Cut(w.code, ":")
 	}
 	r.code = r.code[strings.LastIndexByte(r.code, '#')+1:] // without the namespace of the wire form
 	if r.code == "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"sluice/activities/awscall"
 	"sluice/internal/recordbatch"
 	"sluice/internal/wire"
 )
@@ -39,7 +40,7 @@ func (c *putCall) batch(records int64) wire.PutBatchOutput {
 		}
 	}
 	for _, f := range c.output.Failed {
-		if f.Attempts > 0 && kindOf(f.ErrorCode, 0) != recordbatch.Unfit {
+		if f.Attempts > 0 && kindOf(awscall.Answer{Code: f.ErrorCode}) != recordbatch.Unfit {
 			out.Failed = append(out.Failed, f.Index)
 		} else {
 			out.Refused = append(out.Refused, f.Index)

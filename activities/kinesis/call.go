@@ -6,17 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awskinesis "github.com/aws/aws-sdk-go-v2/service/kinesis"
-	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"sluice/activities"
+	"sluice/activities/awscall"
 	"sluice/internal/recordbatch"
 )
 
@@ -34,8 +33,13 @@ func putBody(ctx context.Context, api API, n streamName, x *rawExchange) error {
 	if n.arn != "" {
 		input.StreamARN = &n.arn
 	}
-	_, err := api.PutRecords(ctx, input, x.install)
-	return err
+	if _, err := api.PutRecords(ctx, input, x.install); err != nil {
+		if !x.sending.Begun.Load() {
+			err = &notSentError{err}
+		}
+		return err
+	}
+	return nil
 }
 
 // rawExchange puts a body in behind the SDK's serializer and takes the answer's
@@ -45,6 +49,7 @@ type rawExchange struct {
 	cbor         bool // the body is CBOR
 	answeredCBOR bool // so was the answer, be it an error
 	status       int
+	sending      awscall.Sending
 }
 
 func (x *rawExchange) install(o *awskinesis.Options) {
@@ -92,7 +97,7 @@ func (deserializeRaw) ID() string { return "SluiceAnswer" }
 func (d deserializeRaw) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
 	out middleware.DeserializeOutput, metadata middleware.Metadata, err error,
 ) {
-	out, metadata, err = next.HandleDeserialize(ctx, in)
+	out, metadata, err = next.HandleDeserialize(d.sending.Watch(ctx), in)
 	response, ok := out.RawResponse.(*smithyhttp.Response)
 	if err != nil || !ok {
 		return out, metadata, err
@@ -146,20 +151,20 @@ func outcomeOf(err error) recordbatch.Outcome {
 	if err == nil {
 		return recordbatch.Outcome{Kind: recordbatch.Answered}
 	}
-	var api smithy.APIError
-	var response *smithyhttp.ResponseError
-	status := 0
-	if errors.As(err, &response) && response.Response != nil {
-		status = response.HTTPStatusCode()
-	}
+	told := awscall.AnswerOf(err)
+	outcome := recordbatch.Outcome{Code: told.Code, Message: brief(told.Message), RequestID: told.RequestID, Type: told.Type()}
+	var unsent *notSentError
 	switch {
-	case errors.As(err, &api):
-		return recordbatch.Outcome{Kind: kindOf(api.ErrorCode(), status), Code: api.ErrorCode(), Message: brief(api.ErrorMessage())}
-	case notSent(err):
-		return recordbatch.Outcome{Kind: recordbatch.Failed, Code: codeNotSent, Message: brief(err.Error())}
+	case told.Access != "":
+		outcome.Kind = recordbatch.Denied
+	case told.Code != "":
+		outcome.Kind = kindOf(told)
+	case errors.As(err, &unsent):
+		outcome.Kind, outcome.Code = recordbatch.Failed, codeNotSent
 	default:
-		return recordbatch.Outcome{Kind: recordbatch.Lost, Code: codeNoAnswer, Message: brief(err.Error())}
+		outcome.Kind, outcome.Code = recordbatch.Lost, codeNoAnswer
 	}
+	return outcome
 }
 
 // Codes of ours for calls that the service did not answer.
@@ -168,68 +173,36 @@ const (
 	codeNoAnswer = "NoAnswer"
 )
 
-// kindOf argues each error code of the service.
-func kindOf(code string, status int) recordbatch.OutcomeKind {
-	switch code {
-	case recordbatch.CodeThrottled, "ThrottlingException", "Throttling", "ThrottledException", "RequestThrottled",
-		"RequestThrottledException", "TooManyRequestsException", "KMSThrottlingException", "LimitExceededException",
-		"RequestLimitExceeded", "BandwidthLimitExceeded", "SlowDown":
-		return recordbatch.Throttled
-	case "ValidationException", "InvalidArgumentException", "SerializationException", "RequestEntityTooLarge",
-		"RequestEntityTooLargeException":
+// notSentError is the end of a request that surely never left.
+type notSentError struct{ error }
+
+func (e *notSentError) Unwrap() error { return e.error }
+
+// kindOf says what an answer means for the records of a request: the common table,
+// but for what a smaller request or another time mends here.
+func kindOf(told awscall.Answer) recordbatch.OutcomeKind {
+	switch awscall.CodeName(told.Code) {
+	case "Validation", "InvalidArgument", "Serialization":
 		// One record, or the size of the whole, is not acceptable: a smaller
 		// request gets through, or names the record.
 		return recordbatch.Unfit
-	case "ServiceUnavailable", "ServiceUnavailableException", "ResourceInUseException":
+	case "ServiceUnavailable", "ResourceInUse":
 		return recordbatch.Failed
 	}
+	verdict := awscall.Classify(told.Status, told.Code, told.Message)
 	switch {
-	case status == http.StatusTooManyRequests:
+	case verdict.Kind == awscall.Throttle:
 		return recordbatch.Throttled
-	case status == http.StatusRequestEntityTooLarge:
+	case verdict.Kind == awscall.TooLarge:
 		return recordbatch.Unfit
-	case status == http.StatusServiceUnavailable:
+	case verdict.Kind == awscall.Transient && (!verdict.Applied || told.Status == http.StatusServiceUnavailable):
 		return recordbatch.Failed
-	case status >= 400 && status < 500:
-		return recordbatch.Denied
-	default:
+	case verdict.Kind == awscall.Transient:
 		// An internal error does not say how far the service got.
 		return recordbatch.Lost
-	}
-}
-
-// deniedType is the type of the error with which a call ends at once.
-func deniedType(code string) string {
-	switch code {
-	case "ResourceNotFoundException", "KMSNotFoundException":
-		return activities.TypeNotFound
-	case "KMSDisabledException", "KMSInvalidStateException":
-		return activities.TypeConflict
-	case "UnknownOperationException", "InvalidAction":
-		return activities.TypeInvalidInput
 	default:
-		return activities.TypeAccessDenied
+		return recordbatch.Denied
 	}
-}
-
-// notSent says that no connection came about, so that the request was surely
-// not received.
-func notSent(err error) bool {
-	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
-		return true
-	}
-	var sent *smithyhttp.RequestSendError
-	return !errors.As(err, &sent) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) &&
-		!errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && isSigning(err)
-}
-
-// isSigning says that the request failed before it was sent, for want of
-// credentials or an endpoint.
-func isSigning(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "get identity") || strings.Contains(text, "resolve endpoint") ||
-		strings.Contains(text, "retrieve credentials")
 }
 
 // brief makes a foreign message fit for a history: one line, no secrets, not long.

@@ -15,14 +15,16 @@ import (
 // if it has one.
 func deniedError(n streamName, outcome recordbatch.Outcome, left *putState) error {
 	f := activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Code: outcome.Code, Operation: wire.KinesisPutRecords, Target: n.String()},
+		ErrorDetails: activities.ErrorDetails{Code: outcome.Code, RequestID: outcome.RequestID, Operation: wire.KinesisPutRecords, Target: n.String()},
 		Message:      outcome.Message,
 	}
 	if left != nil {
 		f.Checkpoint = *left
-		tellStored(&f, left.Output)
+		if !errortype.Retryable(outcome.Type) {
+			tellStored(&f, left.Output)
+		}
 	}
-	return activities.Fail(deniedType(outcome.Code), f)
+	return activities.Fail(outcome.Type, f)
 }
 
 // tellStored adds what is stored all the same.

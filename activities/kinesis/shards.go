@@ -61,7 +61,7 @@ func (s *stream) prepare(ctx context.Context) error {
 // open makes the queue for the stream's shards as they are now.
 func (s *stream) open(ctx context.Context) error {
 	shards, err := s.list(ctx)
-	if outcome := outcomeOf(err); outcome.Kind == recordbatch.Denied && deniedType(outcome.Code) == activities.TypeNotFound {
+	if outcome := outcomeOf(err); outcome.Kind == recordbatch.Denied && outcome.Type == activities.TypeNotFound {
 		return deniedError(s.name, outcome, nil)
 	}
 	s.mu.Lock()

@@ -62,10 +62,14 @@ const (
 	Denied
 )
 
-// An Outcome is how a request ended; Code and Message tell it in words.
+// An Outcome is how a request ended; Code and Message tell it in words, RequestID
+// names it to the service, and Type is that of the error to end with where it was
+// Denied.
 type Outcome struct {
 	Kind          OutcomeKind
 	Code, Message string
+	RequestID     string
+	Type          string
 }
 
 // An End is what became of an item of a request.

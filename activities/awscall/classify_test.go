@@ -1,4 +1,4 @@
-package throughput
+package awscall
 
 import (
 	"testing"
@@ -32,13 +32,16 @@ func TestCaseD16OneTableDecides(t *testing.T) {
 		{400, "TransactionCanceledException", Verdict{Kind: Cancelled}},
 		{400, "ResourceInUseException", Verdict{Kind: Conflict}},
 		{400, "ResourceNotFoundException", Verdict{Kind: NotFound}},
+		{400, "UnrecognizedClientException", Verdict{Kind: Credentials}},
+		{403, "RequestTimeTooSkewed", Verdict{Kind: Credentials}},
+		{403, "InvalidObjectState", Verdict{Kind: Conflict}},
 		{403, "Whatever", Verdict{Kind: Denied}},
 		{400, "ItemCollectionSizeLimitExceededException", Verdict{Kind: Permanent}},
 		{400, "com.amazon.coral.validate#ValidationException", Verdict{Kind: Permanent}},
-		{413, "", Verdict{Kind: Permanent}},
+		{413, "", Verdict{Kind: TooLarge}},
 		{400, "Exception", Verdict{Kind: Permanent}},
 	} {
-		require.Equal(t, c.want, Classify(c.status, c.code), "%d %s", c.status, c.code)
+		require.Equal(t, c.want, Classify(c.status, c.code, ""), "%d %s", c.status, c.code)
 	}
 }
 
