@@ -65,7 +65,19 @@ func (r claimRunCmd) Run(a *app) error {
 	return a.startAndWait(launch{
 		workflowType: workflows.TypeClaimTasks, id: workflows.ClaimID(name), input: input,
 		options: client.StartWorkflowOptions{StaticSummary: "Claims tasks as " + name},
-	}, r.Wait, claimProgress)
+	}, r.Wait, claimProgress, judgeTasks)
+}
+
+// judgeTasks fails where tasks did not complete, which is no error of the claimer.
+func judgeTasks(result json.RawMessage) error {
+	var status claimtasks.Status
+	if err := json.Unmarshal(result, &status); err != nil {
+		return err
+	}
+	if status.Failed > 0 {
+		return failed("%d of %s did not complete", status.Failed, counted(int(status.Claimed), "task"))
+	}
+	return nil
 }
 
 // name is what was given, or the first queue of the document.

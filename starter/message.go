@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"sluice/activities/requests"
 	"sluice/workflows"
 )
 
@@ -78,15 +79,36 @@ func (a *app) query(workflowID, name string, args ...any) (json.RawMessage, erro
 	}
 	a.printCLI(queryCommand(workflowID, name, args))
 	answer, err := c.QueryWorkflow(a.ctx, workflowID, "", name, args...)
-	var notFound *serviceerror.NotFound
-	if errors.As(err, &notFound) {
-		return nil, failed("no workflow %s", workflowID)
-	}
 	if err != nil {
-		return nil, err
+		return nil, a.explainSilence(workflowID, err)
 	}
 	var document json.RawMessage
 	return document, answer.Get(&document)
+}
+
+// explainSilence tells why a workflow did not answer a query: there is none, it
+// ended before it could answer any, or nobody is there to answer for it.
+func (a *app) explainSilence(workflowID string, err error) error {
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
+		return failed("no workflow %s", workflowID)
+	}
+	described, describeErr := a.connected.DescribeWorkflow(a.ctx, workflowID, "")
+	if describeErr != nil {
+		return err
+	}
+	info := described.RawResponse.GetWorkflowExecutionInfo()
+	if closed := closedAs(info.GetStatus()); closed != "" {
+		if endErr := a.connected.GetWorkflow(a.ctx, workflowID, info.GetExecution().GetRunId()).Get(a.ctx, nil); endErr != nil {
+			return failed("%s has ended: %s: %s", workflowID, closed, describe(endErr))
+		}
+		return failed("%s has ended: %s; it does not answer: %v", workflowID, closed, err)
+	}
+	queue := info.GetTaskQueue()
+	if polled, pollErr := requests.Polled(a.ctx, a.connected, queue); pollErr == nil && !polled {
+		return failed("no worker polls queue %s, so nobody answers for %s", queue, workflowID)
+	}
+	return err
 }
 
 // printUpdate sends an update and prints its answer.

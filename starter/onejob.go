@@ -148,7 +148,27 @@ func (a *app) printOneJob(f oneJobFlags, request json.RawMessage, progress progr
 	if !there {
 		return failed("the request is %s, and its job has no output", result.State)
 	}
-	return a.result(output)
+	if err := a.result(output); err != nil {
+		return err
+	}
+	return judgeRecords(output)
+}
+
+// judgeRecords fails where the output of a job says that records are not stored,
+// which is no error of the job.
+func judgeRecords(output json.RawMessage) error {
+	var put kinesis.PutRecordsOutput
+	if json.Unmarshal(output, &put) != nil || put.FailedRecordCount == 0 {
+		return nil // another operation's, or all are stored
+	}
+	return failed("%d of %s failed%s", put.FailedRecordCount, counted(int(put.RecordCount), "record"), why(put.Failed))
+}
+
+func why(failed []kinesis.FailedRecord) string {
+	if len(failed) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; record %d: %s: %s", failed[0].Index, failed[0].ErrorCode, failed[0].ErrorMessage)
 }
 
 // oneJobError is the error of the job, which says more than that of its request.

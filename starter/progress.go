@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -8,6 +10,9 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"sluice"
+	"sluice/workflows"
 )
 
 // lineInterval is how often progress is told where there is no terminal: often
@@ -57,5 +62,73 @@ func (p *progressLine) show(done, total int64, words string) {
 func (p *progressLine) finish() {
 	if p.bar != nil {
 		_ = p.bar.Finish()
+	}
+}
+
+// heartbeat reads into v what a pending activity of a workflow last heartbeat.
+func (a *app) heartbeat(workflowID, activityType string, v any) bool {
+	described, err := a.connected.DescribeWorkflow(a.ctx, workflowID, "")
+	if err != nil {
+		return false
+	}
+	dc, err := sluice.DataConverter(a.cli.Config)
+	if err != nil {
+		return false
+	}
+	for _, pending := range described.RawResponse.GetPendingActivities() {
+		if pending.GetActivityType().GetName() == activityType && pending.GetHeartbeatDetails() != nil {
+			return dc.FromPayloads(pending.GetHeartbeatDetails(), v) == nil
+		}
+	}
+	return false
+}
+
+// progressOf reads from a status document how far the work is. A total of 0
+// means that it is not known.
+type progressOf func(status json.RawMessage) (done, total int64, words string)
+
+// pollInterval is how often a waiting command looks at the status.
+const pollInterval = time.Second
+
+// follow shows the run's progress until it ends and returns its result.
+func (a *app) follow(run begun, progress progressOf) (json.RawMessage, error) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	bar := newProgress(a.stderr)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.showProgress(ctx, run, progress, bar)
+	}()
+	var result json.RawMessage
+	err := run.Get(a.ctx, &result)
+	cancel()
+	<-ended
+	bar.finish()
+	if a.ctx.Err() != nil {
+		return nil, a.goesOn(run)
+	}
+	return result, err
+}
+
+func (a *app) showProgress(ctx context.Context, run begun, progress progressOf, bar *progressLine) {
+	if progress == nil {
+		return
+	}
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		answer, err := a.connected.QueryWorkflow(ctx, run.GetID(), "", workflows.QueryStatus)
+		if err != nil {
+			continue // no worker yet, or the run is between two workflow tasks
+		}
+		var status json.RawMessage
+		if answer.Get(&status) == nil {
+			bar.show(progress(status))
+		}
 	}
 }

@@ -80,11 +80,8 @@ func (a *app) runRequest(id string, input json.RawMessage, wait bool) error {
 	return a.finishRequest(run)
 }
 
-func (a *app) startRequest(id string, input json.RawMessage) (client.WorkflowRun, error) {
-	doc, faults := jobchain.Parse(input)
-	if err := faults.Err(); err != nil {
-		return nil, failed("InvalidInput: %v", err)
-	}
+func (a *app) startRequest(id string, input json.RawMessage) (begun, error) {
+	doc, _ := jobchain.Parse(input) // start tells the faults
 	if id == "" {
 		id = randomID("request/")
 	}
@@ -104,7 +101,7 @@ func (a *app) startRequest(id string, input json.RawMessage) (client.WorkflowRun
 
 // finishRequest follows a request and prints how it ended: the result, or the
 // status document of one that failed.
-func (a *app) finishRequest(run client.WorkflowRun) error {
+func (a *app) finishRequest(run begun) error {
 	raw, err := a.follow(run, requestProgress)
 	if err != nil {
 		if status, ok := failureDetails(err); ok {

@@ -32,7 +32,7 @@ type requestStatusCmd struct {
 func (r requestStatusCmd) Run(a *app) error {
 	raw, err := a.query(r.ID, workflows.QueryStatus, map[string]int{"offset": r.Offset, "limit": r.Limit})
 	if err != nil {
-		return a.explainUnpolled(r.ID, err)
+		return err
 	}
 	var s request.Status
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -59,22 +59,6 @@ func (r requestStatusCmd) Run(a *app) error {
 	default:
 		return exit{exitFailed, ""}
 	}
-}
-
-// explainUnpolled tells a query that nobody answers from other errors.
-func (a *app) explainUnpolled(id string, err error) error {
-	if a.connected == nil {
-		return err
-	}
-	described, describeErr := a.connected.DescribeWorkflow(a.ctx, id, "")
-	if describeErr != nil {
-		return err
-	}
-	queue := described.RawResponse.GetWorkflowExecutionInfo().GetTaskQueue()
-	if polled, pollErr := requests.Polled(a.ctx, a.connected, queue); pollErr == nil && !polled {
-		return failed("no worker polls queue %s, so nobody answers for %s", queue, id)
-	}
-	return err
 }
 
 // noteWaiting adds the reason to jobs that wait for a worker.
@@ -113,7 +97,7 @@ type requestLogCmd struct {
 func (r requestLogCmd) Run(a *app) error {
 	raw, err := a.query(r.ID, workflows.QueryLog, map[string]any{"job": r.Job, "offset": r.Offset, "limit": r.Limit})
 	if err != nil {
-		return a.explainUnpolled(r.ID, err)
+		return err
 	}
 	return a.result(raw)
 }

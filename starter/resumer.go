@@ -10,7 +10,6 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"sluice/internal/document"
 	"sluice/internal/duration"
 	"sluice/workflows"
 	"sluice/workflows/resumer"
@@ -43,13 +42,7 @@ func (f resumerFlags) input(a *app) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	probe := resumer.Input{MaxParallel: 1, Lease: duration.Duration(time.Minute)}
-	faults := document.Decode(input, &probe)
-	probe.Check(&faults)
-	if err := faults.Err(); err != nil {
-		return nil, usage("%v", err)
-	}
-	return input, nil
+	return input, checkInput(workflows.TypeResumeSuspended, resumerSchedule, input)
 }
 
 type resumerStartCmd struct {

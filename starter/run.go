@@ -13,10 +13,16 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"sluice"
 	"sluice/internal/document"
 	"sluice/internal/limits"
 	"sluice/workflows"
+	"sluice/workflows/claimtasks"
+	"sluice/workflows/countobjects"
+	"sluice/workflows/ingest"
+	"sluice/workflows/producer"
+	"sluice/workflows/quiescence"
+	"sluice/workflows/request"
+	"sluice/workflows/resumer"
 )
 
 // waitFlag is shared by the commands that start something.
@@ -32,15 +38,44 @@ type launch struct {
 	options      client.StartWorkflowOptions // ID and TaskQueue are filled in
 }
 
+// kind is what the program knows of a workflow type that it starts: what checks
+// an input as the workflow would, and which command shows a run.
+type kind struct {
+	check  func(id string, input json.RawMessage) error
+	status string // "" where there is none
+}
+
+var kinds = map[string]kind{
+	workflows.TypeRequest:         {request.CheckInput, "request status"},
+	workflows.TypeResumeSuspended: {resumer.CheckInput, ""},
+	workflows.TypeProducer:        {producer.CheckInput, "producer status"},
+	workflows.TypeQuiescence:      {quiescence.CheckInput, "quiescence status"},
+	workflows.TypeCountObjects:    {countobjects.CheckInput, "count status"},
+	workflows.TypeClaimTasks:      {claimtasks.CheckInput, "claim status"},
+	workflows.TypeIngest:          {ingest.CheckInput, "ingest status"},
+}
+
+// checkInput refuses an input that the workflow would refuse.
+func checkInput(workflowType, id string, input json.RawMessage) error {
+	if err := kinds[workflowType].check(id, input); err != nil {
+		return usage("%s", describe(err))
+	}
+	return nil
+}
+
 // start starts the workflow and tells its IDs, its link and, when asked, the
-// temporal command. One that runs already under the ID is an error.
-func (a *app) start(l launch) (client.WorkflowRun, error) {
+// temporal command. An input with faults is refused before anything is started;
+// one that runs already under the ID is an error.
+func (a *app) start(l launch) (begun, error) {
 	if err := checkID(l.id); err != nil {
-		return nil, err
+		return begun{}, err
+	}
+	if err := checkInput(l.workflowType, l.id, l.input); err != nil {
+		return begun{}, err
 	}
 	c, err := a.temporal()
 	if err != nil {
-		return nil, err
+		return begun{}, err
 	}
 	a.printCLI(startCommand(l, a.cli.TaskQueue))
 	l.options.ID = l.id
@@ -49,13 +84,13 @@ func (a *app) start(l launch) (client.WorkflowRun, error) {
 	run, err := c.ExecuteWorkflow(a.ctx, l.options, l.workflowType, l.input)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &started) {
-		return nil, failed("%s is already running (run %s); choose another --id, or look at it with `status`", l.id, started.RunId)
+		return begun{}, failed("%s is already running (run %s); choose another --id, or look at it with `status`", l.id, started.RunId)
 	}
 	if err != nil {
-		return nil, err
+		return begun{}, err
 	}
 	a.introduce(run.GetID(), run.GetRunID())
-	return run, nil
+	return begun{run, l.workflowType}, nil
 }
 
 // checkID refuses what Temporal would refuse, by the name of the flag.
@@ -75,8 +110,8 @@ func (a *app) introduce(workflowID, runID string) {
 }
 
 // startAndWait starts the workflow; with wait it follows it to its end and
-// prints its result, else it prints the status document as far as there is one.
-func (a *app) startAndWait(l launch, wait bool, progress progressOf) error {
+// prints its result, which judges may find to be a failure.
+func (a *app) startAndWait(l launch, wait bool, progress progressOf, judges ...func(result json.RawMessage) error) error {
 	run, err := a.start(l)
 	if err != nil {
 		return err
@@ -88,81 +123,89 @@ func (a *app) startAndWait(l launch, wait bool, progress progressOf) error {
 	if err != nil {
 		return err
 	}
-	return a.result(result)
+	if err := a.result(result); err != nil {
+		return err
+	}
+	for _, judge := range judges {
+		if err := judge(result); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// started is the result of a command that does not wait.
-func (a *app) started(run client.WorkflowRun) error {
-	return a.result(map[string]string{"workflowId": run.GetID(), "runId": run.GetRunID()})
+// begun is a run that this program has started.
+type begun struct {
+	client.WorkflowRun
+	workflowType string
+}
+
+// started is the result of a command that does not wait for the end: it waits
+// until a worker has taken the run up, which is when the run tells that it can't
+// be done at all.
+func (a *app) started(run begun) error {
+	err := a.awaitFirstTask(run)
+	if resultErr := a.result(map[string]string{"workflowId": run.GetID(), "runId": run.GetRunID()}); resultErr != nil {
+		return resultErr
+	}
+	return err
+}
+
+// firstTask is how long a worker may take to take up a run before the person is
+// told; what does not run yet is started all the same.
+const firstTask = 10 * time.Second
+
+// awaitFirstTask waits for the run's first workflow task, and fails where the run
+// or the worker failed in it.
+func (a *app) awaitFirstTask(run begun) error {
+	ctx, cancel := context.WithTimeout(a.ctx, firstTask)
+	defer cancel()
+	events := a.connected.GetWorkflowHistory(ctx, run.GetID(), run.GetRunID(), true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			break
+		}
+		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			return a.failedIn(run, event.GetEventId())
+		}
+		switch task := event.GetWorkflowTaskFailedEventAttributes(); task.GetCause() {
+		case enumspb.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE, enumspb.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR:
+			return failed("a worker can't run %s, and it is tried again: %s", run.GetID(), task.GetFailure().GetMessage())
+		}
+	}
+	if a.ctx.Err() != nil {
+		return a.goesOn(run)
+	}
+	a.note("no worker on queue %s has taken %s yet; it starts when one does", a.cli.TaskQueue, run.GetID())
+	return nil
+}
+
+// failedIn is the error of a run that failed in this very workflow task. What
+// fails later is not told here, or it would depend on how fast that is.
+func (a *app) failedIn(run begun, task int64) error {
+	described, err := a.connected.DescribeWorkflow(a.ctx, run.GetID(), run.GetRunID())
+	if err != nil || described.RawResponse.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_FAILED {
+		return err
+	}
+	last, err := a.connected.GetWorkflowHistory(a.ctx, run.GetID(), run.GetRunID(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT).Next()
+	if err != nil || last.GetWorkflowExecutionFailedEventAttributes().GetWorkflowTaskCompletedEventId() != task {
+		return err
+	}
+	return run.Get(a.ctx, nil)
+}
+
+// goesOn ends a command that was interrupted while a run went on.
+func (a *app) goesOn(run begun) error {
+	look := a.link(run.GetID(), run.GetRunID())
+	if command := kinds[run.workflowType].status; command != "" {
+		look = "starter " + command + " " + shellQuote(run.GetID()) + ", or at " + look
+	}
+	return exit{exitAlive, run.GetID() + " goes on; look with: " + look}
 }
 
 // randomID is the default of workflow IDs that the caller did not choose.
 func randomID(prefix string) string { return prefix + strings.ToLower(rand.Text()[:12]) }
-
-// heartbeat reads into v what a pending activity of a workflow last heartbeat.
-func (a *app) heartbeat(workflowID, activityType string, v any) bool {
-	described, err := a.connected.DescribeWorkflow(a.ctx, workflowID, "")
-	if err != nil {
-		return false
-	}
-	dc, err := sluice.DataConverter(a.cli.Config)
-	if err != nil {
-		return false
-	}
-	for _, pending := range described.RawResponse.GetPendingActivities() {
-		if pending.GetActivityType().GetName() == activityType && pending.GetHeartbeatDetails() != nil {
-			return dc.FromPayloads(pending.GetHeartbeatDetails(), v) == nil
-		}
-	}
-	return false
-}
-
-// progressOf reads from a status document how far the work is. A total of 0
-// means that it is not known.
-type progressOf func(status json.RawMessage) (done, total int64, words string)
-
-// pollInterval is how often a waiting command looks at the status.
-const pollInterval = time.Second
-
-// follow shows the run's progress until it ends and returns its result.
-func (a *app) follow(run client.WorkflowRun, progress progressOf) (json.RawMessage, error) {
-	ctx, cancel := context.WithCancel(a.ctx)
-	bar := newProgress(a.stderr)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		a.showProgress(ctx, run, progress, bar)
-	}()
-	var result json.RawMessage
-	err := run.Get(a.ctx, &result)
-	cancel()
-	<-ended
-	bar.finish()
-	return result, err
-}
-
-func (a *app) showProgress(ctx context.Context, run client.WorkflowRun, progress progressOf, bar *progressLine) {
-	if progress == nil {
-		return
-	}
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		answer, err := a.connected.QueryWorkflow(ctx, run.GetID(), "", workflows.QueryStatus)
-		if err != nil {
-			continue // no worker yet, or the run is between two workflow tasks
-		}
-		var status json.RawMessage
-		if answer.Get(&status) == nil {
-			bar.show(progress(status))
-		}
-	}
-}
 
 // closedAs describes how a run ended, "" while it goes on.
 func closedAs(status enumspb.WorkflowExecutionStatus) string {

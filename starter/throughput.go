@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"path"
 	"slices"
 	"strconv"
@@ -98,13 +97,7 @@ func (t throughputStatusCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	id := workflows.ThroughputID(resource)
-	err = a.status(id)
-	var told exit
-	if err == nil || errors.As(err, &told) {
-		return err
-	}
-	return a.explainUnpolled(id, err)
+	return a.status(workflows.ThroughputID(resource))
 }
 
 type throughputSetCmd struct {

@@ -1,6 +1,7 @@
 package claimtasks
 
 import (
+	"encoding/json"
 	"time"
 
 	"sluice/internal/document"
@@ -8,6 +9,7 @@ import (
 	"sluice/internal/limits"
 	"sluice/internal/taskmessage"
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // Input starts a claimer.
@@ -35,6 +37,13 @@ func defaultInput() Input {
 		Claim: wire.ClaimSpec{ReclaimBefore: duration.Duration(3 * time.Minute)},
 		Run:   wire.RunSpec{Workflow: wire.TypeRequest},
 	}
+}
+
+// CheckInput tells what is wrong with the input of a new run of that ID, as the run
+// would.
+func CheckInput(id string, raw json.RawMessage) error {
+	in := defaultInput()
+	return shell.CheckInput(wire.TypeClaimTasks, id, raw, &in)
 }
 
 // maxCapacity bounds the tasks of one claimer.

@@ -1,11 +1,13 @@
 package countobjects
 
 import (
+	"encoding/json"
 	"strings"
 
 	"sluice/internal/document"
 	"sluice/internal/limits"
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // Ways to tell which counter an object belongs to.
@@ -20,6 +22,15 @@ type Input struct {
 	Table       string `json:"table" doc:"required"` // string hash key `id`
 	Key         string `json:"key"`
 	PrefixDepth int    `json:"prefixDepth"` // elements of the key that make the prefix
+}
+
+func defaultInput() Input { return Input{Key: byBucket, PrefixDepth: 1} }
+
+// CheckInput tells what is wrong with the input of a new run of that ID, as the run
+// would.
+func CheckInput(id string, raw json.RawMessage) error {
+	in := defaultInput()
+	return shell.CheckInput(wire.TypeCountObjects, id, raw, &in)
 }
 
 // Check adds what is wrong with the values.

@@ -30,7 +30,7 @@ const (
 // activity, of which there are at most thirteen a day however much is counted, and
 // it continues as new, so it is bounded for ever.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
-	in := continued{Input: Input{Key: byBucket, PrefixDepth: 1}}
+	in := continued{Input: defaultInput()}
 	if err := shell.DecodeInput(ctx, wire.TypeCountObjects, raw, &in.Input, &in); err != nil {
 		return nil, err
 	}

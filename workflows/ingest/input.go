@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"encoding/json"
 	"strings"
 
 	"sluice/internal/document"
@@ -8,6 +9,7 @@ import (
 	"sluice/internal/limits"
 	"sluice/internal/taskmessage"
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // Input is the input of Ingest (contract §7).
@@ -67,6 +69,13 @@ func defaultInput() Input {
 		},
 		Deadline: duration.DeadlineAfter(seconds(2 * 60 * 60)),
 	}
+}
+
+// CheckInput tells what is wrong with the input of a new run of that ID, as the run
+// would.
+func CheckInput(id string, raw json.RawMessage) error {
+	in := defaultInput()
+	return shell.CheckInput(wire.TypeIngest, id, raw, &in)
 }
 
 // Check reports what values can't mean; the quiet rule is checked in full by

@@ -39,6 +39,13 @@ func defaultInput() Input {
 	}
 }
 
+// CheckInput tells what is wrong with the input of a new run of that ID, as the run
+// would.
+func CheckInput(id string, raw json.RawMessage) error {
+	in := defaultInput()
+	return shell.CheckInput(wire.TypeProducer, id, raw, &in)
+}
+
 var streamName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,128}$`)
 
 // Check implements checker.

@@ -1,6 +1,7 @@
 package quiescence
 
 import (
+	"encoding/json"
 	"time"
 
 	"sluice/internal/document"
@@ -8,6 +9,7 @@ import (
 	"sluice/internal/limits"
 	"sluice/internal/quiescence"
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // Input starts a watch.
@@ -37,6 +39,13 @@ type LateWatch struct {
 func defaultInput() Input {
 	rule := quiescence.DefaultRule()
 	return Input{ruleInput: ruleInput{Repeats: rule.Repeats, Delay: rule.Delay, MinRecords: rule.MinRecords}}
+}
+
+// CheckInput tells what is wrong with the input of a new run of that ID, as the run
+// would.
+func CheckInput(id string, raw json.RawMessage) error {
+	in := defaultInput()
+	return shell.CheckInput(wire.TypeQuiescence, id, raw, &in)
 }
 
 // Check adds what is wrong with the values.

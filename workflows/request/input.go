@@ -36,3 +36,10 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 	r.chain = jobchain.NewChain(&r.doc, r.self())
 	return r, nil
 }
+
+// CheckInput tells what is wrong with the document of a new request of that ID,
+// as the request would.
+func CheckInput(id string, raw json.RawMessage) error {
+	doc := jobchain.NewDocument()
+	return shell.CheckInput(wire.TypeRequest, id, raw, &doc)
+}

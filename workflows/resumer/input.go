@@ -1,9 +1,14 @@
 package resumer
 
 import (
+	"encoding/json"
+	"time"
+
 	"sluice/internal/document"
 	"sluice/internal/duration"
 	"sluice/internal/jobchain"
+	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // Input is the input of ResumeSuspended.
@@ -17,6 +22,17 @@ type Input struct {
 
 // maxFilter bounds the clause, which is carried from run to run.
 const maxFilter = 16 << 10
+
+func defaultInput() Input {
+	return Input{MaxParallel: 10, Lease: duration.Duration(5 * time.Minute)}
+}
+
+// CheckInput tells what is wrong with the input of a new run of that ID, as the run
+// would.
+func CheckInput(id string, raw json.RawMessage) error {
+	in := defaultInput()
+	return shell.CheckInput(wire.TypeResumeSuspended, id, raw, &in)
+}
 
 // Check adds what is out of range.
 func (in *Input) Check(faults *document.Faults) {

@@ -9,7 +9,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
-	"sluice/internal/duration"
 	"sluice/internal/jobchain"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
@@ -84,7 +83,7 @@ type resuming struct {
 
 func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 	info := workflow.GetInfo(ctx)
-	in := continued{Input: Input{MaxParallel: 10, Lease: duration.Duration(5 * time.Minute)}}
+	in := continued{Input: defaultInput()}
 	if err := shell.DecodeInput(ctx, wire.TypeResumeSuspended, raw, &in.Input, &in); err != nil {
 		return nil, err
 	}

@@ -163,22 +163,23 @@ func TestIngestRefusesBadInput(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		changes map[string]any
+		status  int
 		want    []string
 	}{
-		"unknown field":    {map[string]any{"colour": "red"}, []string{"InvalidInput", "colour: unknown field"}},
-		"bare number":      {map[string]any{"deadline": 7200}, []string{"InvalidInput", `deadline: a deadline is a string with a unit; write "7200s"`}},
-		"all at once":      {map[string]any{"bucket": nil, "capacity": 0, "format": "xml"}, []string{"bucket: required", "capacity: must be", "format: must be"}},
-		"missing bucket":   {map[string]any{"bucket": "no-such-bucket-here"}, []string{"NotFound", "no-such-bucket-here"}},
-		"nothing under it": {map[string]any{"prefix": "nowhere/"}, []string{"NotFound", "prefix: there is no object under it"}},
-		"missing queue":    {map[string]any{"queue": "no-such-queue"}, []string{"NotFound", "no-such-queue"}},
-		"missing stream":   {map[string]any{"stream": "no-such-stream"}, []string{"NotFound", "no-such-stream"}},
-		"missing table":    {map[string]any{"table": "no-such-table"}, []string{"NotFound", "no-such-table"}},
-		"missing delivery": {delivery("bucket", "no-such-bucket-here"), []string{"NotFound", "no-such-bucket-here"}},
-		"no notifications": {delivery("notifications", f.Env("SLUICE_DEMO_NOTIFICATIONS")+"-not"), []string{"NotFound"}},
+		"unknown field":    {map[string]any{"colour": "red"}, 2, []string{"InvalidInput", "colour: unknown field"}},
+		"bare number":      {map[string]any{"deadline": 7200}, 2, []string{"InvalidInput", `deadline: a deadline is a string with a unit; write "7200s"`}},
+		"all at once":      {map[string]any{"bucket": nil, "capacity": 0, "format": "xml"}, 2, []string{"bucket: required", "capacity: must be", "format: must be"}},
+		"missing bucket":   {map[string]any{"bucket": "no-such-bucket-here"}, 1, []string{"NotFound", "no-such-bucket-here"}},
+		"nothing under it": {map[string]any{"prefix": "nowhere/"}, 1, []string{"NotFound", "prefix: there is no object under it"}},
+		"missing queue":    {map[string]any{"queue": "no-such-queue"}, 1, []string{"NotFound", "no-such-queue"}},
+		"missing stream":   {map[string]any{"stream": "no-such-stream"}, 1, []string{"NotFound", "no-such-stream"}},
+		"missing table":    {map[string]any{"table": "no-such-table"}, 1, []string{"NotFound", "no-such-table"}},
+		"missing delivery": {delivery("bucket", "no-such-bucket-here"), 1, []string{"NotFound", "no-such-bucket-here"}},
+		"no notifications": {delivery("notifications", f.Env("SLUICE_DEMO_NOTIFICATIONS")+"-not"), 1, []string{"NotFound"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := f.Name("refused")
-			r := f.StarterWith(f.document(c.changes), "ingest", "run", "--id", id, "-f", "-", "--wait").Exits(t, 1)
+			r := f.StarterWith(f.document(c.changes), "ingest", "run", "--id", id, "-f", "-", "--wait").Exits(t, c.status)
 			require.Empty(t, r.Stdout)
 			for _, want := range c.want {
 				require.Contains(t, r.Stderr, want)

@@ -283,7 +283,7 @@ func TestStarterWaitsAndShows(t *testing.T) {
 	out = s.Starter("quiescence", "run", "--bucket", landing, "--prefix", "none", "--start-timeout", "1s", "--wait").Exits(t, 1)
 	require.Contains(t, out.Stdout, `"reason": "notStarted"`)
 	s.Starter("quiescence", "run", "--bucket", landing, "--table", "t").Exits(t, 2)
-	out = s.Starter("quiescence", "run", "--repeats", "3", "--wait").Exits(t, 1)
+	out = s.Starter("quiescence", "run", "--repeats", "3", "--wait").Exits(t, 2)
 	require.Contains(t, out.Stderr, "source: required")
 	out = s.StarterWith("source: {s3: {bucket: "+landing+"}}\nrepeats: 1\n", "quiescence", "run", "-f", "-", "--delay", "200ms", "--wait").OK(t)
 	require.Contains(t, out.Stdout, `"count": 1`)

@@ -66,18 +66,27 @@ const usualState = 256 << 10
 // nothing.)
 func DecodeInput(ctx workflow.Context, what string, raw json.RawMessage, fresh, continued any) error {
 	info := workflow.GetInfo(ctx)
-	v, isFresh := continued, info.ContinuedExecutionRunID == ""
-	if isFresh {
-		v = fresh
+	if info.ContinuedExecutionRunID == "" {
+		return CheckInput(what, info.WorkflowExecution.ID, raw, fresh)
 	}
-	faults, readable := read(raw, v)
-	if c, ok := v.(idChecker); ok && readable {
-		c.CheckID(&faults, info.WorkflowExecution.ID)
-	}
-	if err := refusal(what, faults); err != nil || !isFresh {
+	return refusal(what, readInput(info.WorkflowExecution.ID, raw, continued))
+}
+
+// CheckInput decodes the input of a new run of that ID into v and tells all that is
+// wrong with it. Whoever starts a run can ask before.
+func CheckInput(what, id string, raw json.RawMessage, v any) error {
+	if err := refusal(what, readInput(id, raw, v)); err != nil {
 		return err
 	}
 	return checkCarried(what, raw, v)
+}
+
+func readInput(id string, raw json.RawMessage, v any) document.Faults {
+	faults, readable := read(raw, v)
+	if c, ok := v.(idChecker); ok && readable {
+		c.CheckID(&faults, id)
+	}
+	return faults
 }
 
 // checkCarried refuses an input that could not be carried from run to run.
