@@ -66,11 +66,11 @@ func (s *Activities) Describe(ctx context.Context, raw json.RawMessage) (Descrip
 	if err := document.Decode(raw, &input).Err(); err != nil {
 		return Description{}, activities.Invalid(wire.S3Describe, err)
 	}
-	head, err := s.API.HeadObject(ctx, &awss3.HeadObjectInput{Bucket: &input.Bucket, Key: &input.Key})
+	tag, size, err := s.head(ctx, input.Bucket, input.Key)
 	if err != nil {
 		return Description{}, awscall.Failure(wire.S3Describe, input.Bucket+"/"+input.Key, err)
 	}
-	return Description{Object{Bucket: input.Bucket, Key: input.Key, ETag: etag(head.ETag), Size: aws.ToInt64(head.ContentLength)}}, nil
+	return Description{Object{Bucket: input.Bucket, Key: input.Key, ETag: etag(tag), Size: size}}, nil
 }
 
 // List answers {"objects":[…],"truncated"} for {"bucket","prefix","limit"}: at
