@@ -78,7 +78,7 @@ func TestCaseK01BatchTooBigForAPayload(t *testing.T) {
 		w.StartWorker()
 		for _, c := range []struct{ n, bytes int }{{500, 10 << 10}, {3, 1_000_000}} {
 			document := fmt.Sprintf(`{"StreamName":%q,"Records":%s}`, w.stream, large(c.n, c.bytes))
-			told := w.StarterWith(document, "kinesis", "put-records", "--wait", "-f", "-").Exits(t, 1)
+			told := w.StarterWith(document, "kinesis", "put-records", "--wait", "-f", "-").Exits(t, 2)
 			require.Contains(t, told.Stderr, activities.TypeTooLarge)
 			require.Regexp(t, `\d{7}`, told.Stderr)
 		}
