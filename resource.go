@@ -13,6 +13,11 @@ import (
 // request itself, which workflow a call is about.
 const resourceHeader = "temporal-resource-id"
 
+// AnyWorkflowID lets a client and its workers deal with workflows whose ID is not
+// ASCII. The options of ClientOptions have it; a client made otherwise needs it as
+// much, for the SDK's own is the same.
+func AnyWorkflowID() grpc.DialOption { return grpc.WithChainUnaryInterceptor(printableResource) }
+
 // printableResource writes the header's value in ASCII. gRPC refuses to send any
 // other, and with it the call: no task of a workflow whose ID has an é in it could
 // be answered, neither could it be signalled or asked.

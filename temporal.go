@@ -50,7 +50,7 @@ func ClientOptions(c connect.Config, store *s3.Client, logger *zap.Logger) (clie
 	options.ContextPropagators = []workflow.ContextPropagator{activities.ContextPropagator(options.DataConverter)}
 	options.ConnectionOptions.GrpcCompression = compression(c)
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, windows()...)
-	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(printableResource))
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, AnyWorkflowID())
 	options.Logger = connect.TemporalLogger(logger)
 	return options, nil
 }

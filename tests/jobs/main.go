@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice"
 	"sluice/activities"
 	"sluice/tests/jobs/testjobs"
 )
@@ -24,6 +25,7 @@ func main() {
 		log.Fatal(err)
 	}
 	options.ContextPropagators = []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())}
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, sluice.AnyWorkflowID())
 	c, err := client.Dial(options)
 	if err != nil {
 		log.Fatal(err)
