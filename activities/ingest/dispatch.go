@@ -5,15 +5,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
 	"sluice/activities"
@@ -26,34 +22,6 @@ const (
 	enqueueBatch    = 64              // messages between two checkpoints
 	tasksPoll       = 2 * time.Second // between two looks at the tasks
 )
-
-// JoinCount starts the workflow that counts what is delivered, unless it runs
-// already. A repeat after a lost answer finds the one that it started by its
-// memo and still calls it started.
-func (i *Activities) JoinCount(ctx context.Context, p wire.IngestPlan) (wire.IngestJoined, error) {
-	id := "count/" + p.Notifications[strings.LastIndex(p.Notifications, "/")+1:]
-	startedBy := p.Workflow + "/" + p.Run
-	_, err := i.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: i.TaskQueue, WorkflowExecutionErrorWhenAlreadyStarted: true,
-		Memo:          map[string]any{"startedBy": startedBy},
-		StaticSummary: "Counts the objects announced on " + id[len("count/"):],
-	}, wire.TypeCountObjects, map[string]any{"queueUrl": p.Notifications, "table": p.Table, "key": "bucket"})
-	var running *serviceerror.WorkflowExecutionAlreadyStarted
-	if err == nil || !errors.As(err, &running) {
-		return wire.IngestJoined{Started: err == nil}, err
-	}
-	described, err := i.Temporal.DescribeWorkflow(ctx, id, "")
-	if err != nil {
-		return wire.IngestJoined{}, err
-	}
-	payload, ok := described.RawResponse.GetWorkflowExecutionInfo().GetMemo().GetFields()["startedBy"]
-	if !ok {
-		return wire.IngestJoined{}, nil
-	}
-	var by string
-	err = i.Converter.FromPayload(payload, &by)
-	return wire.IngestJoined{Started: by == startedBy}, err
-}
 
 // enqueued is the checkpoint of Enqueue: messages below Sent are on the queue.
 type enqueued struct {

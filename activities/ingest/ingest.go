@@ -33,7 +33,7 @@ type Activities struct {
 // All lists the activities under their names.
 func (i *Activities) All() []activities.Named {
 	return []activities.Named{
-		activities.On(wire.IngestPrepare, i.Prepare), activities.On(wire.IngestJoinCount, i.JoinCount), activities.Do(wire.IngestEnqueue, i.Enqueue),
+		activities.On(wire.IngestPrepare, i.Prepare), activities.Do(wire.IngestJoinCount, i.JoinCount), activities.Do(wire.IngestLeaveCount, i.LeaveCount), activities.Do(wire.IngestEnqueue, i.Enqueue),
 		activities.On(wire.IngestAwaitTasks, i.AwaitTasks), activities.On(wire.IngestSummarise, i.Summarise),
 	}
 }

@@ -27,7 +27,7 @@ func (t *Teller) All() []activities.Named {
 // this way (stop, drain) change nothing the second time.
 func (t *Teller) Tell(ctx context.Context, in wire.TellInput) error {
 	_, err := t.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: in.WorkflowID, UpdateName: in.Update, Args: []any{in.Input},
+		WorkflowID: in.WorkflowID, FirstExecutionRunID: in.FirstRunID, UpdateName: in.Update, Args: []any{in.Input},
 		WaitForStage: client.WorkflowUpdateStageAccepted,
 	})
 	var notFound *serviceerror.NotFound

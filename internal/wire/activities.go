@@ -47,7 +47,8 @@ var (
 // Activities of Ingest.
 var (
 	IngestPrepare    = Activity[IngestPlan, IngestPrepared]{Name: "Ingest.Prepare"}
-	IngestJoinCount  = Activity[IngestPlan, IngestJoined]{Name: "Ingest.JoinCount"}
+	IngestJoinCount  = Activity[IngestPlan, None]{Name: "Ingest.JoinCount"}
+	IngestLeaveCount = Activity[IngestPlan, None]{Name: "Ingest.LeaveCount"}
 	IngestEnqueue    = Activity[IngestPlan, None]{Name: "Ingest.Enqueue"}
 	IngestAwaitTasks = Activity[IngestAwait, IngestTasks]{Name: "Ingest.AwaitTasks"}
 	IngestSummarise  = Activity[IngestSummariseInput, IngestSummary]{Name: "Ingest.Summarise"}

@@ -43,3 +43,18 @@ type CountReport struct {
 	Drained bool         `json:"drained"`
 	At      time.Time    `json:"at"`
 }
+
+// CountHolder is the input of the updates join and leave of CountObjects: an
+// ingestion that needs the counter, as "<workflow ID>/<first run ID>".
+type CountHolder struct {
+	Holder string `json:"holder" doc:"required"`
+}
+
+// CountHolders is their answer: who needs the counter then.
+type CountHolders struct {
+	Holders []string `json:"holders"`
+}
+
+// MemoStartedBy is the memo field of a counter that an ingestion started. Only such
+// a one ends with the last that leaves it.
+const MemoStartedBy = "startedBy"

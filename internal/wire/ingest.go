@@ -25,11 +25,6 @@ type IngestPrepared struct {
 	Bytes   int64 `json:"bytes"`
 }
 
-// IngestJoined says whether the counter was started by this ingestion.
-type IngestJoined struct {
-	Started bool `json:"started"`
-}
-
 // IngestAwait says which tasks to wait for.
 type IngestAwait struct {
 	Run      string    `json:"run"`

@@ -40,6 +40,8 @@ const (
 	UpdateStart    = "start"    // Producer
 	UpdateTune     = "tune"     // Quiescence
 	UpdateFinish   = "finish"   // Quiescence
+	UpdateJoin     = "join"     // CountObjects, by ingestions that share it
+	UpdateLeave    = "leave"    // CountObjects
 	UpdateDrain    = "drain"    // CountObjects, ClaimTasks
 	UpdateCapacity = "capacity" // ClaimTasks
 )

@@ -26,9 +26,11 @@ func CheckAuth(name string) error {
 // authName is what can end the name of an environment variable.
 var authName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
-// TellInput is an update to send.
+// TellInput is an update to send; where FirstRunID is told, to no other workflow of
+// that ID than the one that began with it.
 type TellInput struct {
 	WorkflowID string          `json:"workflowId"`
+	FirstRunID string          `json:"firstRunId,omitempty"`
 	Update     string          `json:"update"`
 	Input      json.RawMessage `json:"input"`
 }

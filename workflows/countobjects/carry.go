@@ -15,8 +15,9 @@ type continued struct {
 type carried struct {
 	Figures wire.CountFigures `json:"figures"`
 	State   string            `json:"state"`
+	Holders []string          `json:"holders,omitempty"`
 }
 
 func (m *monitor) continueAsNew(ctx workflow.Context) error {
-	return workflow.NewContinueAsNewError(ctx, wire.TypeCountObjects, continued{m.in, &carried{Figures: m.figures, State: m.state}})
+	return workflow.NewContinueAsNewError(ctx, wire.TypeCountObjects, continued{m.in, &carried{Figures: m.figures, State: m.state, Holders: m.holders}})
 }

@@ -37,7 +37,10 @@ func (m *monitor) handle(ctx workflow.Context) error {
 	if err := m.handleEnding(ctx, wire.UpdateStop, countStopped); err != nil {
 		return err
 	}
-	return m.handleEnding(ctx, wire.UpdateDrain, countDraining)
+	if err := m.handleEnding(ctx, wire.UpdateDrain, countDraining); err != nil {
+		return err
+	}
+	return m.handleHolders(ctx)
 }
 
 // handleEnding sets up a message that leads to the end. A stop overrules a drain.

@@ -24,7 +24,8 @@ const (
 //
 // Messages: updates `stop` {} (ends after the batch under way) and `drain`
 // {"wait":"30s"} (counts until a poll finds nothing, then ends), both answering the
-// status; query `status`.
+// status; query `status`. Ingestions that share it join and leave; one that an
+// ingestion started ends with the last.
 //
 // History: six events for the start and the end, seven for a report of the counting
 // activity, of which there are at most thirteen a day however much is counted, and
@@ -36,7 +37,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	}
 	m := &monitor{in: in.Input, state: countOpen, asOf: workflow.Now(ctx).UTC()}
 	if c := in.Carried; c != nil {
-		m.figures, m.state = c.Figures, c.State
+		m.figures, m.state, m.holders = c.Figures, c.State, c.Holders
 	}
 	if err := m.handle(ctx); err != nil {
 		return nil, err
@@ -49,6 +50,7 @@ type monitor struct {
 	in       Input
 	state    string
 	figures  wire.CountFigures
+	holders  []string // ingestions that need it
 	asOf     time.Time
 	over     bool
 	shown    shell.Attributes

@@ -1,13 +1,10 @@
 package ingest
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
@@ -23,39 +20,39 @@ type run struct {
 	deadline time.Time // zero: none
 	now      func() time.Time
 
-	attributes  shell.Attributes
-	phase       string
-	objects     int64
-	tasks       int64
-	generation  int
-	counterOurs bool
-	claimer     workflow.ChildWorkflowFuture
-	result      *Result
+	attributes shell.Attributes
+	phase      string
+	objects    int64
+	tasks      int64
+	generation int
+	joined     bool // the counter
+	claimer    claimer
+	result     *Result
 }
 
-func newRun(ctx workflow.Context, in Input) *run {
+func newRun(ctx workflow.Context, in continued) *run {
 	info := workflow.GetInfo(ctx)
-	return &run{
-		in:       in,
+	r := &run{
+		in:       in.Input,
 		plan:     in.plan(info.WorkflowExecution.ID, info.FirstRunID),
 		started:  info.WorkflowStartTime,
 		deadline: in.Deadline.Time(info.WorkflowStartTime),
 		now:      func() time.Time { return workflow.Now(ctx) },
 		phase:    phasePrepare,
 	}
+	if in.Carried != nil {
+		r.take(*in.Carried)
+	}
+	return r
 }
 
-// ingest goes through the phases up to a comparison with nothing missing, or
-// the last one before the deadline.
+// ingest goes through the phases up to a comparison after which nothing more comes,
+// or the last one before the deadline.
 func (r *run) ingest(ctx workflow.Context) (*Result, error) {
-	if err := r.prepare(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.dispatch(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.awaitTasks(ctx); err != nil {
-		return nil, err
+	if r.generation == 0 {
+		if err := r.stream(ctx); err != nil {
+			return nil, err
+		}
 	}
 	for {
 		if err := r.settle(ctx); err != nil {
@@ -68,7 +65,26 @@ func (r *run) ingest(ctx workflow.Context) (*Result, error) {
 		if !more || r.isLate() {
 			return result, nil
 		}
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			return nil, r.continueAsNew(ctx)
+		}
 	}
+}
+
+// stream has every object's records streamed, as far as the deadline allows, and
+// ends the claimer: what is left to do needs none.
+func (r *run) stream(ctx workflow.Context) error {
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	if err := r.dispatch(ctx); err != nil {
+		return err
+	}
+	if err := r.awaitTasks(ctx); err != nil {
+		return err
+	}
+	r.claimer.end(ctx, !r.isLate())
+	return ctx.Err()
 }
 
 // prepare looks up all that the input names and lists the objects, before
@@ -76,7 +92,7 @@ func (r *run) ingest(ctx workflow.Context) (*Result, error) {
 func (r *run) prepare(ctx workflow.Context) error {
 	r.show(ctx, phasePrepare, "Looking up bucket, queue, stream and table, listing the objects.")
 	var prepared wire.IngestPrepared
-	err := call(ctx, "look up what the input names", wire.IngestPrepare, r.plan, &prepared)
+	err := callAtMost(ctx, r, "look up what the input names", wire.IngestPrepare, &prepared)
 	r.objects = prepared.Objects
 	return err
 }
@@ -85,26 +101,14 @@ func (r *run) prepare(ctx workflow.Context) error {
 // queue.
 func (r *run) dispatch(ctx workflow.Context) error {
 	r.show(ctx, phaseDispatch, fmt.Sprintf("Putting %d tasks on queue `%s`.", r.objects, r.in.Queue))
-	var joined wire.IngestJoined
-	if err := call(ctx, "join or start the counter", wire.IngestJoinCount, r.plan, &joined); err != nil {
+	if err := r.claimer.start(ctx, r.plan.Workflow, r.in.claimInput()); err != nil {
 		return err
 	}
-	r.counterOurs = joined.Started
-	if err := r.startClaimer(ctx); err != nil {
+	r.joined = true // also where the answer is lost
+	if err := callAtMost(ctx, r, "join or start the counter", wire.IngestJoinCount, nil); err != nil {
 		return err
 	}
-	return call(ctx, "a task per object", wire.IngestEnqueue, r.plan, nil)
-}
-
-func (r *run) startClaimer(ctx workflow.Context) error {
-	options := workflow.ChildWorkflowOptions{
-		WorkflowID:            wire.ClaimID(r.plan.Workflow),
-		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
-		StaticSummary:         "Claims the tasks of " + r.plan.Workflow,
-	}
-	r.claimer = workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), wire.TypeClaimTasks, r.in.claimInput())
-	return r.claimer.GetChildWorkflowExecution().Get(ctx, nil)
+	return r.unlessLate(ctx, callAtMost(ctx, r, "a task per object", wire.IngestEnqueue, nil))
 }
 
 // awaitTasks waits until every task has ended, or the deadline has passed.
@@ -113,10 +117,11 @@ func (r *run) awaitTasks(ctx workflow.Context) error {
 	var ended wire.IngestTasks
 	waiting := activities.WaitOptions()
 	waiting.Summary = "until every task has ended"
+	waiting.ScheduleToCloseTimeout = r.atMost(waiting.StartToCloseTimeout)
 	err := shell.Execute(workflow.WithActivityOptions(ctx, waiting), wire.IngestAwaitTasks,
 		wire.IngestAwait{Run: r.plan.Run, Total: r.objects, Deadline: r.deadline}).Get(ctx, &ended)
 	r.tasks = ended.Ended
-	return err
+	return r.unlessLate(ctx, err)
 }
 
 // settle waits until the delivery is quiet, as another generation after the
@@ -137,8 +142,11 @@ func (r *run) settle(ctx workflow.Context) error {
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		StaticSummary:         "Decides that the last record of " + r.plan.Workflow + " has landed",
 	}
-	return workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), wire.TypeQuiescence,
-		r.in.quiescenceInput(deadline)).Get(ctx, nil)
+	if !r.deadline.IsZero() {
+		options.WorkflowExecutionTimeout = r.atMost(0)
+	}
+	return r.unlessLate(ctx, workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), wire.TypeQuiescence,
+		r.in.quiescenceInput(deadline)).Get(ctx, nil))
 }
 
 // compare reads what was delivered and compares it by record id. more says that
@@ -148,6 +156,7 @@ func (r *run) compare(ctx workflow.Context) (result *Result, more bool, err erro
 	var summary wire.IngestSummary
 	transfer := activities.TransferOptions()
 	transfer.Summary = "read what was delivered, compare by record id"
+	transfer.ScheduleToCloseTimeout = r.atMost(transfer.StartToCloseTimeout)
 	err = shell.Execute(workflow.WithActivityOptions(ctx, transfer), wire.IngestSummarise,
 		wire.IngestSummariseInput{Plan: r.plan, Since: r.started}).Get(ctx, &summary)
 	if err != nil {
@@ -160,38 +169,17 @@ func (r *run) compare(ctx workflow.Context) (result *Result, more bool, err erro
 	}, summary.Missing > summary.Lost, nil
 }
 
-// finish ends what this run started: the claimer is drained after a success, so
-// that nothing of it is cut off, else told to stop its tasks.
-func (r *run) finish(ctx workflow.Context, success bool) error {
-	r.show(ctx, phaseFinish, "Ending the claimer and the counter.")
-	var failures []error
-	if r.claimer != nil {
-		message := wire.UpdateStop
-		if success {
-			message = wire.UpdateDrain
-		}
-		failures = append(failures, r.tell(ctx, wire.ClaimID(r.plan.Workflow), message))
-		if err := r.claimer.Get(ctx, nil); err != nil && !temporal.IsCanceledError(err) {
-			failures = append(failures, err)
-		}
+// finish ends what this run started, and what others may go on with: the counter,
+// which ends with the last ingestion that has joined it. What does not end in time
+// is told, and fails nothing.
+func (r *run) finish(ctx workflow.Context) {
+	r.show(ctx, phaseFinish, "Ending the claimer and leaving the counter.")
+	r.claimer.end(ctx, false)
+	if !r.joined {
+		return
 	}
-	if r.counterOurs {
-		failures = append(failures, r.tell(ctx, wire.CountID(r.in.Delivery.Notifications), wire.UpdateStop))
+	if err := leave(ctx, "leave the counter", wire.IngestLeaveCount, r.plan); err != nil {
+		workflow.GetLogger(ctx).Warn("The counter goes on, since it could not be left.",
+			"counter", wire.CountID(r.plan.Notifications), "error", err)
 	}
-	return errors.Join(failures...)
 }
-
-// tell sends a message to a workflow that this run started; one that has ended
-// is as good as told.
-func (r *run) tell(ctx workflow.Context, workflowID, update string) error {
-	return call(ctx, update+" "+workflowID, wire.TemporalTell,
-		wire.TellInput{WorkflowID: workflowID, Update: update, Input: json.RawMessage("{}")}, nil)
-}
-
-func call[In, Out any](ctx workflow.Context, summary string, activity wire.Activity[In, Out], input In, output *Out) error {
-	options := activities.CallOptions()
-	options.Summary = summary
-	return shell.Execute(workflow.WithActivityOptions(ctx, options), activity, input).Get(ctx, output)
-}
-
-func (r *run) isLate() bool { return !r.deadline.IsZero() && !r.now().Before(r.deadline) }

@@ -31,15 +31,15 @@ const Streaming = phaseStream
 // landed, and a summary compares by record id. While records are missing and the
 // deadline has not passed it watches another generation.
 //
-// Messages: the query status. Temporal's cancel ends the claimer, and the
-// counter if this run started it, and closes the workflow as Canceled; messages
-// still on the queue stay there.
+// Messages: the query status. Temporal's cancel ends the claimer, leaves the
+// counter, which ends with the last ingestion that has joined it, and closes the
+// workflow as Canceled; messages still on the queue stay there.
 //
 // History: about 70 events, and 20 for every further generation, whatever the
-// number of objects and records.
+// number of objects and records; it continues as new between two generations.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
-	in := defaultInput()
-	if err := shell.DecodeInput(ctx, wire.TypeIngest, raw, &in, &in); err != nil {
+	in := continued{Input: defaultInput()}
+	if err := shell.DecodeInput(ctx, wire.TypeIngest, raw, &in.Input, &in); err != nil {
 		return nil, err
 	}
 	run := newRun(ctx, in)
@@ -50,11 +50,12 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 		return nil, err
 	}
 	result, err := run.ingest(ctx)
+	if workflow.IsContinueAsNewError(err) {
+		return nil, err
+	}
 	// The end of what was started must not be lost to a cancellation.
 	ending, _ := workflow.NewDisconnectedContext(ctx)
-	if endErr := run.finish(ending, err == nil && result.Missing == 0); err == nil {
-		err = endErr
-	}
+	run.finish(ending)
 	if err != nil {
 		return nil, activities.Final(err)
 	}
