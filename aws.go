@@ -43,6 +43,7 @@ func AWS(ctx context.Context) (aws.Config, error) {
 func S3(c aws.Config) *s3.Client {
 	return s3.NewFromConfig(c, func(o *s3.Options) {
 		o.UsePathStyle = o.BaseEndpoint != nil
+		o.APIOptions = append(o.APIOptions, awscall.AddEncodedListing)
 	})
 }
 

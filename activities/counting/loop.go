@@ -1,6 +1,7 @@
 package counting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -177,6 +178,7 @@ func (c *counting) take(ctx context.Context, l load, deleting *sync.WaitGroup) {
 	c.figures.Events += int64(len(read.events))
 	c.figures.Passed += int64(read.passed)
 	c.figures.Unreadable += int64(read.unreadable)
+	c.figures.LastUnreadable = cmp.Or(read.lastUnreadable, c.figures.LastUnreadable)
 	c.figures.LastMessageAt = time.Now().UTC()
 	c.figures.LastError = ""
 	c.metrics.Counter("sluice_count_events").Inc(int64(len(read.events)))
@@ -198,6 +200,8 @@ type loadRead struct {
 	handles    []string // of the messages to delete
 	passed     int
 	unreadable int
+	// lastUnreadable is the last of them, and why.
+	lastUnreadable string
 }
 
 // read parses a load. A message that can't be read, or not in whole, stays in the
@@ -211,6 +215,7 @@ func (c *counting) read(l load) loadRead {
 		err = errors.Join(append([]error{err}, parsed.Faults...)...)
 		if err != nil {
 			r.unreadable++
+			r.lastUnreadable = activities.Shorten("message " + m.id + ": " + activities.Redact(err.Error()))
 			c.logger.Warn("A message could not be read and is left to the queue's redrive policy.",
 				"queue", c.queue.name(), "messageId", m.id, "error", activities.Shorten(err.Error()))
 			continue

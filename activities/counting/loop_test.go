@@ -119,3 +119,27 @@ func TestMonitorCalmsDownAndWakes(t *testing.T) {
 	require.True(t, told)
 	require.Equal(t, 10*time.Second, r.Figures.Spacing.Std())
 }
+
+// Of a message that can't be read the figures have the reason, not only a number.
+func TestUnreadableMessagesAreToldWithTheirReason(t *testing.T) {
+	tb := newTableOf()
+	c := &counting{queue: &eventQueue{api: &fullQueue{}, url: "http://q/events"}, ledger: newLedger(tb, "a"),
+		metrics: client.MetricsNopHandler, logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	c.publish()
+	var deleting sync.WaitGroup
+	for body, reason := range map[string]string{
+		`{"Type":"SubscriptionConfirmation","Message":"You have chosen to subscribe"}`: `SNS message of Type "SubscriptionConfirmation"`,
+		`{"s3Bucket":"trail","s3ObjectKey":["AWSLogs/1.json.gz"]}`:                     `["s3Bucket" "s3ObjectKey"]`,
+		`no JSON`: "not a JSON message",
+	} {
+		before := c.figures.Unreadable
+		c.take(t.Context(), load{messages: []queueMessage{{id: "m-1", handle: "h", body: body}}}, &deleting)
+		require.Equal(t, before+1, c.figures.Unreadable)
+		require.Contains(t, c.figures.LastUnreadable, "message m-1: ")
+		require.Contains(t, c.figures.LastUnreadable, reason)
+	}
+	told := c.figures.LastUnreadable
+	c.take(t.Context(), load{messages: []queueMessage{{id: "m-2", handle: "h", body: `{"Event":"s3:TestEvent"}`}}}, &deleting)
+	require.Equal(t, told, c.figures.LastUnreadable, "the last reason stays")
+	deleting.Wait()
+}

@@ -80,7 +80,7 @@ func (q *eventQueue) receiveMany(ctx context.Context, l *load) bool {
 func (q *eventQueue) receive(ctx context.Context, wait int32) ([]queueMessage, error) {
 	answer, err := q.api.ReceiveMessage(ctx, &awssqs.ReceiveMessageInput{
 		QueueUrl: &q.url, MaxNumberOfMessages: receiveBatch, WaitTimeSeconds: wait,
-	})
+	}, awscall.InRegionOf(q.url))
 	if err != nil {
 		return nil, awscall.Failure("SQS.ReceiveMessage", q.name(), err)
 	}
@@ -121,7 +121,7 @@ func (q *eventQueue) deleteBatch(ctx context.Context, handles []string) error {
 	for i := range handles {
 		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.FormatInt(int64(i), 10)), ReceiptHandle: &handles[i]}
 	}
-	answer, err := q.api.DeleteMessageBatch(ctx, &awssqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: entries})
+	answer, err := q.api.DeleteMessageBatch(ctx, &awssqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: entries}, awscall.InRegionOf(q.url))
 	if err != nil {
 		return awscall.Failure("SQS.DeleteMessageBatch", q.name(), err)
 	}

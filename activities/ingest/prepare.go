@@ -115,7 +115,7 @@ func (i *Activities) lookDelivery(ctx context.Context, p wire.IngestPlan) error 
 			return awscall.Failure("S3.HeadBucket", bucket, err)
 		}
 	}
-	_, err := i.SQS.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: &p.Notifications})
+	_, err := i.SQS.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: &p.Notifications}, awscall.InRegionOf(p.Notifications))
 	return awscall.Failure("SQS.GetQueueAttributes", p.Notifications, err)
 }
 

@@ -29,7 +29,7 @@ func backlog() []types.QueueAttributeName {
 func (p *queuePoll) poll(ctx context.Context, _ func()) (quiescence.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	answer, err := p.meter.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: &p.url, AttributeNames: backlog()})
+	answer, err := p.meter.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: &p.url, AttributeNames: backlog()}, awscall.InRegionOf(p.url))
 	if err != nil {
 		return quiescence.Reading{}, awscall.Failure("SQS.GetQueueAttributes", wire.QueueName(p.url), err)
 	}

@@ -57,7 +57,7 @@ func (s *Activities) Send(ctx context.Context, raw json.RawMessage) (SendOutput,
 	}
 	alive, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
 	defer stop()
-	answer, err := s.Client.SendMessage(alive, &awssqs.SendMessageInput{QueueUrl: &in.QueueURL, MessageBody: aws.String(string(body))})
+	answer, err := s.Client.SendMessage(alive, &awssqs.SendMessageInput{QueueUrl: &in.QueueURL, MessageBody: aws.String(string(body))}, awscall.InRegionOf(in.QueueURL))
 	if err != nil {
 		return SendOutput{}, activities.OrInterrupted(alive, wire.SQSSend, awscall.Failure(wire.SQSSend, wire.QueueName(in.QueueURL), err))
 	}

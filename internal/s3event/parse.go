@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -60,8 +62,22 @@ func parse(body []byte, depth int) (Message, error) {
 	case m.DetailType != "":
 		return bridged(m.DetailType, instant(m.Time), m.Detail)
 	default:
-		return Message{}, errors.New("neither an S3 notification nor an SNS or EventBridge message that holds one")
+		return Message{}, fmt.Errorf("neither an S3 notification nor an SNS or EventBridge message that holds one%s", kindOfOther(m.Type, body))
 	}
+}
+
+// kindOfOther names what else services send to such queues, so that whoever reads it
+// knows where the message comes from.
+func kindOfOther(kind string, body []byte) string {
+	if kind != "" {
+		return fmt.Sprintf(", but an SNS message of Type %q", kind)
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil || len(fields) == 0 {
+		return ""
+	}
+	names := slices.Sorted(maps.Keys(fields))
+	return fmt.Sprintf("; its fields are %q", names[:min(len(names), 5)])
 }
 
 // record is an element of a notification's Records.

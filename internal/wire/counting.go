@@ -18,15 +18,17 @@ type CountInput struct {
 
 // CountFigures is what a monitor has done since it was started.
 type CountFigures struct {
-	Messages   int64  `json:"messages"`   // received and dealt with
-	Events     int64  `json:"events"`     // in them, about objects that came or went
-	News       int64  `json:"news"`       // objects of which they told something new
-	Passed     int64  `json:"passed"`     // records about other things, test events
-	Unreadable int64  `json:"unreadable"` // messages left to the redrive policy, each delivery
-	RawKeys    int64  `json:"rawKeys"`    // objects whose key could not be decoded
-	Batches    int64  `json:"batches"`    // written to the table
-	Errors     int64  `json:"errors"`     // failed calls, repeated since
-	LastError  string `json:"lastError,omitempty"`
+	Messages   int64 `json:"messages"`   // received and dealt with
+	Events     int64 `json:"events"`     // in them, about objects that came or went
+	News       int64 `json:"news"`       // objects of which they told something new
+	Passed     int64 `json:"passed"`     // records about other things, test events
+	Unreadable int64 `json:"unreadable"` // messages left to the redrive policy, each delivery
+	// LastUnreadable is why the last of them could not be read.
+	LastUnreadable string `json:"lastUnreadable,omitempty"`
+	RawKeys        int64  `json:"rawKeys"` // objects whose key could not be decoded
+	Batches        int64  `json:"batches"` // written to the table
+	Errors         int64  `json:"errors"`  // failed calls, repeated since
+	LastError      string `json:"lastError,omitempty"`
 	// LastMessageAt is when the last message was dealt with.
 	LastMessageAt time.Time `json:"lastMessageAt,omitzero"`
 	Opened        bool      `json:"opened,omitempty"` // queue and table were reached once

@@ -14,20 +14,22 @@ import (
 // Status is the answer to the query `status` and to the updates, and the
 // result.
 type Status struct {
-	AsOf          time.Time  `json:"asOf"`
-	State         string     `json:"state"`
-	QueueURL      string     `json:"queueUrl"`
-	Table         string     `json:"table"`
-	Messages      int64      `json:"messages"`
-	Events        int64      `json:"events"`
-	News          int64      `json:"news"`
-	Passed        int64      `json:"passed"`
-	Unreadable    int64      `json:"unreadable"`
-	RawKeys       int64      `json:"rawKeys"`
-	Batches       int64      `json:"batches"`
-	Errors        int64      `json:"errors"`
-	LastError     string     `json:"lastError,omitempty"`
-	LastMessageAt *time.Time `json:"lastMessageAt"`
+	AsOf       time.Time `json:"asOf"`
+	State      string    `json:"state"`
+	QueueURL   string    `json:"queueUrl"`
+	Table      string    `json:"table"`
+	Messages   int64     `json:"messages"`
+	Events     int64     `json:"events"`
+	News       int64     `json:"news"`
+	Passed     int64     `json:"passed"`
+	Unreadable int64     `json:"unreadable"`
+	// LastUnreadable is the message that could not be read last, and why.
+	LastUnreadable string     `json:"lastUnreadable,omitempty"`
+	RawKeys        int64      `json:"rawKeys"`
+	Batches        int64      `json:"batches"`
+	Errors         int64      `json:"errors"`
+	LastError      string     `json:"lastError,omitempty"`
+	LastMessageAt  *time.Time `json:"lastMessageAt"`
 }
 
 // Figures fills in what the counting activity tells.
@@ -35,6 +37,7 @@ func (s *Status) Figures(f wire.CountFigures) {
 	s.Messages, s.Events, s.News = f.Messages, f.Events, f.News
 	s.Passed, s.Unreadable, s.RawKeys = f.Passed, f.Unreadable, f.RawKeys
 	s.Batches, s.Errors, s.LastError = f.Batches, f.Errors, f.LastError
+	s.LastUnreadable = f.LastUnreadable
 	s.LastMessageAt = shell.TimeOrNil(f.LastMessageAt)
 	if f.LastMessageAt.After(s.AsOf) {
 		s.AsOf = f.LastMessageAt
@@ -56,6 +59,9 @@ func (m *monitor) show(ctx workflow.Context) error {
 	fmt.Fprintf(&b, "- passed over: %d; deliveries that can't be read: %d; keys that can't be decoded: %d\n", f.Passed, f.Unreadable, f.RawKeys)
 	if !f.LastMessageAt.IsZero() {
 		fmt.Fprintf(&b, "- last message: %s\n", f.LastMessageAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if f.LastUnreadable != "" {
+		fmt.Fprintf(&b, "- last that can't be read: %s\n", f.LastUnreadable)
 	}
 	if f.LastError != "" {
 		fmt.Fprintf(&b, "- last error: %s (%d in all)\n", f.LastError, f.Errors)
