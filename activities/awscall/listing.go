@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go/middleware"
 )
 
@@ -24,7 +24,7 @@ func AddEncodedListing(stack *middleware.Stack) error {
 				return next.HandleInitialize(ctx, in)
 			}
 			encoded := *input
-			encoded.EncodingType = types.EncodingTypeUrl
+			encoded.EncodingType = s3types.EncodingTypeUrl
 			in.Parameters = &encoded
 			out, metadata, err := next.HandleInitialize(ctx, in)
 			if listing, ok := out.Result.(*s3.ListObjectsV2Output); err == nil && ok {
@@ -37,7 +37,7 @@ func AddEncodedListing(stack *middleware.Stack) error {
 // decodeListing decodes what an answer says is encoded: an emulator may not know
 // how.
 func decodeListing(listing *s3.ListObjectsV2Output) error {
-	if listing.EncodingType != types.EncodingTypeUrl {
+	if listing.EncodingType != s3types.EncodingTypeUrl {
 		return nil
 	}
 	texts := []*string{listing.Prefix, listing.StartAfter, listing.Delimiter}

@@ -18,8 +18,9 @@ const (
 	Zstd     = "zstd"
 )
 
-// maxWindow bounds the memory that a zstd text may ask for.
-const maxWindow = 32 << 20
+// maxWindow bounds the memory that a zstd text may ask for: what zstd --long takes
+// without further options.
+const maxWindow = 128 << 20
 
 // Recognise tells a compressed text by its first bytes and gives a reader that
 // begins with them again.
@@ -34,8 +35,16 @@ func Recognise(r io.Reader) (coding string, whole io.Reader, err error) {
 		return Gzip, b, nil
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		return Zstd, b, nil
+	case isSkippable(head):
+		return Zstd, b, nil
 	}
 	return Identity, b, nil
+}
+
+// isSkippable recognises a frame of zstd that holds no text, with which pzstd and
+// seekable files begin.
+func isSkippable(head []byte) bool {
+	return len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18})
 }
 
 // Decode reads the text of a coding. A text that is broken is a [FormatError]; an

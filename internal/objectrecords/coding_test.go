@@ -81,3 +81,39 @@ func TestBrokenCodingsAreTheFormatsFault(t *testing.T) {
 	_, err = Decode("br", strings.NewReader(""))
 	require.ErrorContains(t, err, "no coding")
 }
+
+// pzstd and seekable files begin with a frame that holds no text.
+func TestZstdTextsThatBeginWithASkippableFrameAreRecognised(t *testing.T) {
+	text := strings.Repeat("a line\n", 1000)
+	for kind := byte(0x50); kind <= 0x5f; kind++ {
+		skipped := []byte{kind, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4}
+		coding, whole, err := Recognise(bytes.NewReader(append(skipped, encode(t, Zstd, text, 2)...)))
+		require.NoError(t, err)
+		require.Equal(t, Zstd, coding)
+		decoded, err := Decode(coding, whole)
+		require.NoError(t, err)
+		read, err := io.ReadAll(decoded)
+		require.NoError(t, err)
+		require.Equal(t, text, string(read))
+	}
+}
+
+// zstd --long asks for a window of 128 MiB.
+func TestZstdTextsWithLongWindowsAreRead(t *testing.T) {
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b, zstd.WithWindowSize(128<<20), zstd.WithEncoderConcurrency(1), zstd.WithSingleSegment(false))
+	require.NoError(t, err)
+	_, err = io.Copy(w, io.LimitReader(zeros{}, 40<<20))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	decoded, err := Decode(Zstd, &b)
+	require.NoError(t, err)
+	n, err := io.Copy(io.Discard, decoded)
+	require.NoError(t, err)
+	require.EqualValues(t, 40<<20, n)
+	require.NoError(t, decoded.Close())
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

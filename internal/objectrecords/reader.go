@@ -1,6 +1,7 @@
 package objectrecords
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,21 @@ func (e *FormatError) Error() string { return fmt.Sprintf("at byte %d: %s", e.Of
 // reader ended a record (0: from the beginning). CSV needs its header then,
 // which Header reads.
 func NewReader(format string, r io.Reader, offset int64, header []string) (Reader, error) {
+	if offset > 0 {
+		return newReader(format, r, offset, header)
+	}
+	text, mark, err := behindMark(r)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := newReader(format, text, 0, nil)
+	if err != nil || mark == 0 {
+		return reader, err
+	}
+	return &behind{reader, mark}, nil
+}
+
+func newReader(format string, r io.Reader, offset int64, header []string) (Reader, error) {
 	switch format {
 	case Lines:
 		return newLines(r, offset), nil
@@ -56,6 +72,35 @@ func NewReader(format string, r io.Reader, offset int64, header []string) (Reade
 		return newRows(r, offset, header)
 	}
 	return nil, fmt.Errorf("no format %q; there are lines, json-array and csv", format)
+}
+
+// byteOrderMark is what some programs begin a text of UTF-8 with.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// behindMark passes over a byte order mark and tells how long it is.
+func behindMark(r io.Reader) (text io.Reader, length int64, err error) {
+	b := bufio.NewReader(r)
+	head, err := b.Peek(len(byteOrderMark))
+	if err != nil && err != io.EOF {
+		return nil, 0, err
+	}
+	if string(head) != byteOrderMark {
+		return b, 0, nil
+	}
+	n, err := b.Discard(len(byteOrderMark))
+	return b, int64(n), err
+}
+
+// behind reads a text that begins so many bytes behind the object's.
+type behind struct {
+	Reader
+	by int64
+}
+
+func (b *behind) Next() (Record, error) {
+	record, err := b.Reader.Next()
+	record.End += b.by
+	return record, err
 }
 
 var errTooLong = errors.New("the record is too long")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -26,7 +25,11 @@ type rows struct {
 
 // Header reads the header of a CSV text, for a reader that begins behind it.
 func Header(r io.Reader) ([]string, error) {
-	rs, err := newRows(r, 0, nil)
+	text, _, err := behindMark(r)
+	if err != nil {
+		return nil, err
+	}
+	rs, err := newRows(text, 0, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +57,6 @@ func newRows(r io.Reader, offset int64, header []string) (*rows, error) {
 		return nil, rs.wrap(err)
 	}
 	header = append([]string{}, first...)
-	header[0] = strings.TrimPrefix(header[0], "\xef\xbb\xbf")
 	if !areText(header) {
 		return nil, &FormatError{Message: "the header is not UTF-8"}
 	}
@@ -71,12 +73,14 @@ func (rs *rows) setHeader(header []string) {
 
 func (rs *rows) Next() (Record, error) {
 	rs.bound.left = rowBytes
+	rs.bound.forget(rs.csv.InputOffset())
 	fields, err := rs.csv.Read()
 	end := rs.base + rs.csv.InputOffset()
 	var parse *csv.ParseError
 	switch {
 	case errors.As(err, &parse):
-		return Record{End: end, Bad: "not a row of CSV: " + parse.Err.Error()}, nil
+		text := bytes.TrimRight(rs.bound.until(rs.csv.InputOffset()), "\r\n")
+		return Record{Data: text, Size: int64(len(text)), End: end, Bad: notARow(parse, text)}, nil
 	case err != nil:
 		return Record{}, rs.wrap(err)
 	case len(fields) != len(rs.header):
@@ -95,6 +99,16 @@ func (rs *rows) Next() (Record, error) {
 	}
 	rs.object = append(rs.object, '}')
 	return Record{Data: rs.object, Size: int64(len(rs.object)), End: end}, nil
+}
+
+// notARow tells what is wrong with a row. One whose quote is open takes in all lines
+// up to the next quote, or the end of the text.
+func notARow(parse *csv.ParseError, text []byte) string {
+	bad := "not a row of CSV: " + parse.Err.Error()
+	if lines := bytes.Count(text, []byte("\n")) + 1; lines > 1 {
+		bad += fmt.Sprintf("; a quote that is not closed takes in %d lines", lines)
+	}
+	return bad
 }
 
 // areText says that the fields can stand in JSON as they are.
@@ -127,10 +141,13 @@ func (rs *rows) wrap(err error) error {
 	return err
 }
 
-// bounded gives up when one row takes more than left.
+// bounded gives up when one row takes more than left, and remembers the text of the
+// row that is being read.
 type bounded struct {
 	r    io.Reader
 	left int
+	text []byte // from offset at on
+	at   int64
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -139,5 +156,20 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.r.Read(p)
 	b.left -= n
+	b.text = append(b.text, p[:n]...)
 	return n, err
+}
+
+// until is the text up to an offset.
+func (b *bounded) until(offset int64) []byte { return b.text[:offset-b.at] }
+
+// forget drops the text before an offset, and the memory of a long row.
+func (b *bounded) forget(offset int64) {
+	rest := b.text[offset-b.at:]
+	b.at = offset
+	if cap(b.text) > 4*readBuffer {
+		b.text = bytes.Clone(rest)
+		return
+	}
+	b.text = b.text[len(b.text)-len(rest):]
 }
