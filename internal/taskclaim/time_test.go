@@ -78,7 +78,8 @@ func TestRenewalsThatExtendNothingDoNotShrinkTheMargin(t *testing.T) {
 		extends := rapid.SampledFrom([]time.Duration{-time.Hour, -1, 0, 1, time.Millisecond}).Draw(t, "extends")
 		l := lease(claim)
 		margin := min(taskclaim.Margin, claim/4)
-		now, asked := noon, 0
+		var now time.Time
+		asked := 0
 		for {
 			now = l.ReclaimAt(before, 0)
 			if !now.Before(l.StopAt()) {
