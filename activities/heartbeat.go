@@ -13,7 +13,7 @@ import (
 )
 
 // How often activities heartbeat, by what they do, so that cancellation arrives
-// in seconds (contract §1).
+// in seconds.
 const (
 	WorkingHeartbeat = 2 * time.Second  // at most between two heartbeats of one that works
 	WaitingHeartbeat = 10 * time.Second // of one that only waits for its next poll

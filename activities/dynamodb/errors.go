@@ -83,7 +83,7 @@ func reasonsOf(body faultBody, message string) (reasons []awscall.Reason) {
 }
 
 // meaning maps a verdict to our error type, and tells whether the request may be
-// sent again (contract §3): what was certainly not applied always, what may have
+// sent again: what was certainly not applied always, what may have
 // been applied only where sending it twice is as good as once.
 func meaning(r throughput.Request, v awscall.Verdict) (errType string, repeat bool) {
 	switch v.Kind {

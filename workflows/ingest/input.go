@@ -12,7 +12,7 @@ import (
 	"sluice/workflows/internal/shell"
 )
 
-// Input is the input of Ingest (contract §7).
+// Input is the input of Ingest.
 type Input struct {
 	Bucket   string            `json:"bucket" doc:"required"`
 	Prefix   string            `json:"prefix"`

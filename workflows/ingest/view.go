@@ -9,7 +9,7 @@ import (
 	"sluice/internal/wire"
 )
 
-// Result is what Ingest answers (contract §7).
+// Result is what Ingest answers.
 type Result struct {
 	Run        string             `json:"run"`
 	Objects    int64              `json:"objects"`
