@@ -16,6 +16,7 @@ import (
 // anything is built of them.
 func TestHostileExpressionIsRefusedOrReadAtOnce(t *testing.T) {
 	repeat := strings.Repeat
+	const most = 10 * time.Millisecond * slowdown
 	for _, text := range []string{
 		repeat("(", 435_000) + "a" + repeat(")", 435_000),
 		repeat("!", 2_000) + "(a)", repeat("!", 3_000) + "(a)", repeat("!", MaxLength-1) + "a",
@@ -25,18 +26,23 @@ func TestHostileExpressionIsRefusedOrReadAtOnce(t *testing.T) {
 		"[" + repeat("a,", 2_000) + "a]", "`" + repeat("[", 4_000) + "`", "\"" + repeat(`\u00e9`, 600) + "\"", repeat("'", MaxLength), repeat("\\", MaxLength),
 		repeat("a ", MaxLength/2), repeat("\x00", MaxLength), repeat("€", MaxLength/3),
 	} {
-		fastest := time.Hour // of three: another process may have the core
-		for range 3 {
-			begun := time.Now()
-			e, err := Compile(text)
-			if err == nil {
-				e.Unordered()
-				e.Path()
-			}
-			fastest = min(fastest, time.Since(begun))
-		}
-		require.Less(t, fastest, 10*time.Millisecond, "%.20s…", text)
+		require.Less(t, fastest(text), most, "%.20s…", text)
 	}
+}
+
+// fastest is how long it takes to compile an expression, of some times: other
+// processes may have the cores.
+func fastest(text string) time.Duration {
+	took := time.Hour
+	for range 5 {
+		begun := time.Now()
+		if e, err := Compile(text); err == nil {
+			e.Unordered()
+			e.Path()
+		}
+		took = min(took, time.Since(begun))
+	}
+	return took
 }
 
 func TestExpressionNestedTooDeepIsRefused(t *testing.T) {

@@ -24,7 +24,7 @@ func TestExpressionThatWouldKillAWorkerIsRefusedAtTheDoor(t *testing.T) {
 		require.NoError(t, err)
 		begun := time.Now()
 		_, faults := Parse(raw)
-		require.Less(t, time.Since(begun), time.Second)
+		require.Less(t, time.Since(begun), 20*time.Second, "it was minutes")
 		require.ErrorContains(t, faults.Err(), "jobs[0].input.$from: ")
 		require.Regexp(t, `4096|50 levels`, faults.Err().Error())
 		require.Less(t, len(faults.Err().Error()), 1000)
