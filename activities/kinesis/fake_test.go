@@ -2,6 +2,7 @@ package kinesis
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awskinesis "github.com/aws/aws-sdk-go-v2/service/kinesis"
+	"github.com/fxamacker/cbor/v2"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/log"
@@ -35,6 +38,8 @@ type fakeStream struct {
 	answer func(w http.ResponseWriter, n int, records []recordbatch.Record) bool
 	// refuse gives the error code of a record, "" to store it.
 	refuse func(n int, shard string, r recordbatch.Record) string
+	// cbor, where it is set, answers requests in CBOR, which the service does not take.
+	cbor func(w http.ResponseWriter)
 
 	mu     sync.Mutex
 	lists  int           // of shards
@@ -43,6 +48,8 @@ type fakeStream struct {
 	at     []time.Time
 	stored []recordbatch.Record
 	called chan struct{} // a call came
+
+	refusedCBOR int
 }
 
 func newFakeStream(t testing.TB, shards int) *fakeStream {
@@ -89,7 +96,17 @@ func (f *fakeStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			PartitionKey, ExplicitHashKey string
 		}
 	}
-	require.NoError(f.t, json.Unmarshal(body, &in))
+	if r.Header.Get("Content-Type") != contentCBOR {
+		require.NoError(f.t, json.Unmarshal(body, &in))
+	} else {
+		require.NoError(f.t, cbor.Unmarshal(body, &in))
+		if f.cbor != nil {
+			f.refusedCBOR++
+			f.cbor(w)
+			return
+		}
+		w = newCBORWriter(w)
+	}
 	records := make([]recordbatch.Record, len(in.Records))
 	for i, e := range in.Records {
 		records[i] = recordbatch.Record{Data: e.Data, Key: e.PartitionKey, HashKey: e.ExplicitHashKey}
@@ -169,6 +186,7 @@ func newWorld(t testing.TB, shards int, change ...func(*Settings)) *world {
 	t.Cleanup(server.CloseClientConnections)
 	t.Cleanup(server.Close)
 	settings := DefaultSettings()
+	settings.Protocol = cmp.Or(os.Getenv(testProtocol), ProtocolJSON)
 	for _, c := range change {
 		c(&settings)
 	}
