@@ -50,6 +50,11 @@ type fakeStream struct {
 	called chan struct{} // a call came
 
 	refusedCBOR int
+	generation  int  // of shards
+	unlisted    bool // they may not be listed
+	gone        bool // the stream
+	arn         string
+	described   int
 }
 
 func newFakeStream(t testing.TB, shards int) *fakeStream {
@@ -58,6 +63,17 @@ func newFakeStream(t testing.TB, shards int) *fakeStream {
 		f.shards[i].ID = fmt.Sprintf("shardId-%012d", i)
 	}
 	return f
+}
+
+// reshard gives the stream other shards, with names of their own.
+func (f *fakeStream) reshard(shards int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shards = recordbatch.EvenShards(shards)
+	f.generation++
+	for i := range f.shards {
+		f.shards[i].ID = fmt.Sprintf("shardId-%06d%06d", f.generation, i)
+	}
 }
 
 func (f *fakeStream) shardOf(r *recordbatch.Record) string {
@@ -75,15 +91,33 @@ func decimal(h recordbatch.Hash) string {
 
 func (f *fakeStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".DescribeStreamSummary") {
+		f.described++
+		if f.arn == "" {
+			fail(w, http.StatusBadRequest, "AccessDeniedException", "not this")
+			return
+		}
+		fmt.Fprintf(w, `{"StreamDescriptionSummary":{"StreamName":"s","StreamARN":%q}}`, f.arn)
+		return
+	}
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".ListShards") {
 		f.mu.Lock()
 		f.lists++
+		shards := f.shards
 		f.mu.Unlock()
 		if f.hold != nil {
 			<-f.hold
 		}
+		if f.gone {
+			fail(w, http.StatusBadRequest, "ResourceNotFoundException", "there is none")
+			return
+		}
+		if f.unlisted {
+			fail(w, http.StatusBadRequest, "AccessDeniedException", "not these")
+			return
+		}
 		var list []string
-		for _, s := range f.shards {
+		for _, s := range shards {
 			list = append(list, fmt.Sprintf(`{"ShardId":%q,"HashKeyRange":{"StartingHashKey":%q,"EndingHashKey":%q},"SequenceNumberRange":{"StartingSequenceNumber":"1"}}`,
 				s.ID, decimal(s.From), decimal(s.To)))
 		}

@@ -337,6 +337,121 @@ func TestPutObjectPinsTheObjectAndGoesOn(t *testing.T) {
 	require.EqualValues(t, 5, out.PossiblyDuplicated)
 }
 
+func TestPutObjectTakesAnETagWithItsQuotes(t *testing.T) {
+	w := newWorld(t, 1, atOnce)
+	w.object("a\nb")
+	value, err := w.env.ExecuteActivity("Kinesis.PutObject", json.RawMessage(`{"StreamName":"s","Object":{"bucket":"b","key":"k","etag":"\"v1\""}}`))
+	require.NoError(t, err)
+	var out PutRecordsOutput
+	require.NoError(t, value.Get(&out))
+	require.EqualValues(t, 2, out.StoredRecordCount)
+}
+
+// A put that may not go on for ever tells what it has stored until then, be it the
+// stream or the object that is denied.
+func TestADeniedPutTellsWhatIsStored(t *testing.T) {
+	const records = 60
+	var body strings.Builder
+	for i := range records {
+		fmt.Fprintf(&body, "%03d\n", i)
+	}
+	denyLater := func(w *world) {
+		w.stream.answer = func(rw http.ResponseWriter, n int, _ []recordbatch.Record) bool {
+			if n > 2 {
+				fail(rw, http.StatusBadRequest, "AccessDeniedException", "not any more")
+			}
+			return n > 2
+		}
+	}
+	for name, put := range map[string]func(w *world) error{
+		"PutObject": func(w *world) error {
+			denyLater(w)
+			w.object(body.String())
+			_, err := w.putObject("")
+			return err
+		},
+		"PutRecords": func(w *world) error {
+			denyLater(w)
+			_, err := w.try(numbered(records, records), "")
+			return err
+		},
+		"an object that is not there any more": func(w *world) error {
+			w.object(body.String()).etag = "v2"
+			w.env.SetHeartbeatDetails(putState{Next: 20, Offset: 80, ETag: "v1", Output: PutRecordsOutput{StoredRecordCount: 20}})
+			_, err := w.putObject("")
+			return err
+		},
+		"a stream that is not there any more": func(w *world) error {
+			w.stream.gone = true
+			w.env.SetHeartbeatDetails(putState{Next: 20, Offset: 80, ETag: "v1", Output: PutRecordsOutput{StoredRecordCount: 20}})
+			w.object(body.String())
+			_, err := w.putObject("")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1, atOnce, func(s *Settings) { s.Limits.Records = 10 })
+			err := put(w)
+			require.Error(t, err)
+			details, ok := activities.DetailsOf(err)
+			require.True(t, ok, err)
+			var told PutRecordsOutput
+			require.NoError(t, json.Unmarshal(details.Output, &told), "%v", err)
+			require.EqualValues(t, 20, told.StoredRecordCount)
+			require.EqualValues(t, 20, told.RecordCount)
+			require.ErrorContains(t, err, "; 20 records are stored")
+			if w.stream.callCount() > 0 {
+				require.Len(t, w.stream.stored, 20)
+			}
+		})
+	}
+}
+
+// One stream has one producer on a worker, so that what it keeps of shards and pace
+// holds for all calls; a stream of another account has its own, whatever its name.
+func TestAStreamByNameAndByARNIsOneProducer(t *testing.T) {
+	const arn, other = "arn:aws:kinesis:us-east-1:123456789012:stream/s", "arn:aws:kinesis:us-east-1:999999999999:stream/s"
+	for name, order := range map[string][]streamName{
+		"name first":     {{name: "s"}, {arn: arn}, {name: "s", arn: arn}},
+		"ARN first":      {{arn: arn}, {name: "s"}, {name: "s", arn: arn}},
+		"both first":     {{name: "s", arn: arn}, {name: "s"}, {arn: arn}},
+		"after another":  {{arn: other}, {name: "s"}, {arn: arn}},
+		"before another": {{name: "s"}, {arn: other}, {arn: arn}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1)
+			w.stream.arn = arn
+			got := map[streamName]*stream{}
+			for range 2 {
+				for _, n := range order {
+					s, err := w.kinesis.stream(t.Context(), n)
+					require.NoError(t, err)
+					if got[n] != nil {
+						require.Same(t, got[n], s)
+					}
+					got[n] = s
+				}
+			}
+			for n, s := range got {
+				for m, o := range got {
+					require.Equal(t, (n.arn == other) == (m.arn == other), s == o, "%v and %v", n, m)
+				}
+			}
+			require.LessOrEqual(t, w.stream.described, 2)
+		})
+	}
+}
+
+// Where it may not be asked what ARN a stream has, calls by name and by ARN go on.
+func TestAStreamThatMayNotBeDescribedTakesRecordsByBothNames(t *testing.T) {
+	w := newWorld(t, 1)
+	for _, n := range []streamName{{name: "s"}, {arn: "arn:aws:kinesis:us-east-1:123456789012:stream/s"}} {
+		out, err := w.kinesis.Send(t.Context(), Destination{StreamName: n.name, StreamARN: n.arn, MaxAttempts: 3}, numbered(5, 5))
+		require.NoError(t, err)
+		require.EqualValues(t, 5, out.StoredRecordCount)
+	}
+}
+
 func TestPutObjectRefusesWhatIsNotOfItsFormat(t *testing.T) {
 	for _, c := range []struct{ body, format string }{
 		{`{"a":1}`, "json-array"}, {`[1,2`, "json-array"}, {`[1] x`, "json-array"}, {`[1}`, "json-array"},

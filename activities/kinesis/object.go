@@ -68,6 +68,7 @@ func (k *Activities) PutObject(ctx context.Context, raw json.RawMessage) (PutRec
 	if err := faults.Err(); err != nil {
 		return PutRecordsOutput{}, activities.Invalid(wire.KinesisPutObject, err)
 	}
+	input.Object.ETag = s3.PlainETag(input.Object.ETag)
 	if input.Run == "" {
 		input.Run = activity.GetInfo(ctx).WorkflowExecution.ID
 	}

@@ -33,7 +33,7 @@ const readTries = 5
 
 // OpenObject implements ObjectReader.
 func (s *Activities) OpenObject(ctx context.Context, o Object, offset int64) (io.ReadCloser, Object, error) {
-	o.ETag = etag(&o.ETag) // as services and tools write it, with its quotes
+	o.ETag = PlainETag(o.ETag)
 	r := &objectBody{ctx: ctx, s: s, object: o, offset: offset, length: -1}
 	for {
 		err := r.open()

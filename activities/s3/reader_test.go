@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
+
+	"sluice/activities"
 )
 
 // brokenS3 has one object, of which an answer holds so many bytes before the
@@ -71,4 +73,18 @@ func TestAnObjectIsReadToItsEnd(t *testing.T) {
 	read, err := io.ReadAll(body)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal([]byte(text), read))
+}
+
+// TestAnETagWithItsQuotesIsTheSameVersion: as S3 and most tools write it.
+func TestAnETagWithItsQuotesIsTheSameVersion(t *testing.T) {
+	for etag, same := range map[string]bool{`v`: true, `"v"`: true, ``: true, `"w"`: false, `w`: false} {
+		body, object, err := (&Activities{API: &brokenS3{text: "text", each: 1000}}).OpenObject(t.Context(), Object{Bucket: "b", Key: "k", ETag: etag}, 0)
+		if !same {
+			require.Equal(t, activities.TypeConflict, activities.TypeOf(err), etag)
+			continue
+		}
+		require.NoError(t, err, etag)
+		require.NoError(t, body.Close())
+		require.Equal(t, "v", object.ETag)
+	}
 }

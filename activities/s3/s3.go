@@ -113,5 +113,7 @@ func (s *Activities) List(ctx context.Context, raw json.RawMessage) (Listing, er
 	return listing, nil
 }
 
-// etag is an ETag without its quotes.
-func etag(quoted *string) string { return strings.Trim(aws.ToString(quoted), `"`) }
+// PlainETag is an ETag without its quotes, with which services and tools write it.
+func PlainETag(etag string) string { return strings.Trim(etag, `"`) }
+
+func etag(quoted *string) string { return PlainETag(aws.ToString(quoted)) }
