@@ -50,12 +50,12 @@ func TestRequestsAreWrittenInOnePiece(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	api := awskinesis.New(awskinesis.Options{Region: "r", BaseEndpoint: aws.String(server.URL), HTTPClient: &http.Client{Transport: transport},
 		Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")})
-	var pool sync.Pool
+	var pool bufferPool
 	var group sync.WaitGroup
 	for range callers {
 		group.Go(func() {
 			for range requests {
-				x := &rawExchange{buffers: getBuffers(&pool)}
+				x := &rawExchange{buffers: pool.get(len(body))}
 				x.body = append(x.body[:0], body...)
 				if err := putBody(context.Background(), api, streamName{name: "s"}, x); err != nil {
 					t.Error(err)

@@ -16,7 +16,7 @@ func TestTheProducerIsBounded(t *testing.T) {
 	const calls, each, size = 8, 200, 100
 	for name, bound := range map[string]func(*Settings){
 		"records": func(s *Settings) { s.BufferRecords = 150 },
-		"bytes":   func(s *Settings) { s.BufferBytes = 150 * 2 * (size + 192) },
+		"bytes":   func(s *Settings) { s.BufferBytes = 150 * (size + 192) / 2 * 5 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 2, bound, func(s *Settings) { s.Limits.Records, s.Shard = 40, recordbatch.Pace{} })

@@ -36,7 +36,7 @@ type stream struct {
 	shards shardWatch
 
 	meters streamMeters
-	bodies sync.Pool // of *buffers
+	bodies bufferPool
 	chunks sync.Pool // of *recordbatch.Chunk
 }
 
@@ -221,7 +221,7 @@ func (s *stream) exchange(request *recordbatch.Request) recordbatch.Outcome {
 
 // post sends a request once, and says whether it is to be sent again in JSON.
 func (s *stream) post(request *recordbatch.Request, cbor bool) (outcome recordbatch.Outcome, again bool) {
-	x := &rawExchange{buffers: getBuffers(&s.bodies), cbor: cbor}
+	x := &rawExchange{buffers: s.bodies.get(request.BodySize()), cbor: cbor}
 	defer x.release()
 	if cbor {
 		x.body = x.encoder.AppendCBOR(x.body[:0], request, s.name.name, s.name.arn)

@@ -57,7 +57,7 @@ func (a *array) Next() (Record, error) {
 	if a.size <= MaxRecord && !json.Valid(a.element) {
 		record.Bad = "not a JSON value"
 	}
-	if cap(a.element) > 4*readBuffer {
+	if cap(a.element) > keptBytes {
 		a.element = nil
 	}
 	return record, nil

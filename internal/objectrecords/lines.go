@@ -9,6 +9,10 @@ import (
 
 const readBuffer = 256 << 10
 
+// keptBytes is how much memory is kept for a long record, so that many of them don't
+// take it anew each time; a longer one's is let go.
+const keptBytes = 4 << 20
+
 // lines reads records that end with a newline, or with the text. Empty lines
 // are skipped; a carriage return before the newline belongs to it.
 type lines struct {
@@ -61,7 +65,7 @@ func (l *lines) line() ([]byte, int64, error) {
 		part, err = l.r.ReadSlice('\n')
 	}
 	line := l.long
-	if cap(l.long) > 4*readBuffer {
+	if cap(l.long) > keptBytes {
 		l.long = nil // one long line must not hold memory for the rest
 	}
 	if size > int64(len(line)) && bytes.HasSuffix(part, []byte{'\n'}) {

@@ -33,7 +33,7 @@ const (
 	aggregateRequestBytes = 1 << 20
 )
 
-func (q *Queue) aggregateBytes() int { return min(q.set.RequestBytes, aggregateRequestBytes) }
+func (q *Queue) aggregateBytes() int { return min(q.requestBytes(), aggregateRequestBytes) }
 
 // fillAggregates takes from a row of records that are aggregated. Where order is
 // strict, it takes one aggregate: the next one's keys may be the same.

@@ -65,7 +65,7 @@ func (e *Encoder) touch(items []Item) {
 // AppendJSON appends a request's body as the service's JSON protocol has it. Of
 // name and arn, which name the stream, one may be empty.
 func (e *Encoder) AppendJSON(dst []byte, r *Request, name, arn string) []byte {
-	dst = append(slices.Grow(dst, r.bodySize()+len(name)+len(arn)+64), '{')
+	dst = append(slices.Grow(dst, r.BodySize()), '{')
 	if arn != "" {
 		dst = append(appendString(append(dst, `"StreamARN":`...), arn), ',')
 	}
@@ -87,14 +87,18 @@ func (e *Encoder) AppendJSON(dst []byte, r *Request, name, arn string) []byte {
 	return append(dst, "]}"...)
 }
 
-// bodySize is about how large the records are in the body.
-func (r *Request) bodySize() int {
+// BodySize is about how large the records are in the body, and hardly less.
+func (r *Request) BodySize() int {
 	const frame = len(`{"Data":"","PartitionKey":"","ExplicitHashKey":""},`)
-	return base64.StdEncoding.EncodedLen(r.Bytes) + len(r.Items)*(frame+maxHashKey)
+	return base64.StdEncoding.EncodedLen(r.Bytes) + len(r.Items)*(frame+maxHashKey) + names
 }
 
-// maxHashKey is how many digits an explicit hash key may have.
-const maxHashKey = 39
+const (
+	// maxHashKey is how many digits an explicit hash key may have.
+	maxHashKey = 39
+	// names is room for a stream's name and ARN, and for what is around the records.
+	names = 512
+)
 
 // appendString appends a JSON string. The usual text has nothing to escape.
 func appendString(dst []byte, s string) []byte {

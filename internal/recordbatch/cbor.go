@@ -51,7 +51,7 @@ var (
 // AppendCBOR appends a request's body as the service's CBOR protocol has it. Of name
 // and arn one may be empty.
 func (e *Encoder) AppendCBOR(dst []byte, r *Request, name, arn string) []byte {
-	dst = slices.Grow(dst, r.bodySize()+len(name)+len(arn)+64)
+	dst = slices.Grow(dst, r.BodySize())
 	fields := 1
 	if arn != "" {
 		fields++

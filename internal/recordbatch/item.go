@@ -69,9 +69,10 @@ type Chunk struct{ Items []Item }
 // its item where it waits, and its item in a request.
 const itemBytes = 192
 
-// memory is what so many records of so many bytes are counted for: twice what they
-// take, as the garbage collector lets what is no longer used grow to what is.
-func memory(records, bytes int) int { return 2 * (bytes + records*itemBytes) }
+// memory is what so many records of so many bytes are counted for. The garbage
+// collector lets what is no longer used grow to what is; half of it is for what is
+// read and written meanwhile.
+func memory(records, bytes int) int { return (bytes + records*itemBytes) / 2 * 5 }
 
 // Kinds of row.
 const (

@@ -9,9 +9,10 @@ const (
 	// mostPartial is how many requests that are not full may be in flight before
 	// what lingers for an answer goes. Small requests would split up ever further.
 	mostPartial = 2
-	// sentMost bounds the bytes in flight, whose bodies take memory too, but for one
-	// request.
-	sentMost = 16 << 20
+	// sentMost bounds the bytes in flight, whose bodies take memory too, where several
+	// requests are. Another one is made if it may have a good part of it.
+	sentMost = 8 << 20
+	sentMore = 1 << 20
 )
 
 // Next is the next request to send, if one is due; else the instant at which
@@ -24,7 +25,7 @@ func (q *Queue) Next(now time.Time) (*Request, time.Time) {
 		}
 		q.install(q.pending, t)
 	}
-	if q.waiting == 0 || q.inFlight >= q.connections.limit() || q.sentBytes >= sentMost {
+	if q.waiting == 0 || q.inFlight >= q.connections.limit() || q.sentBytes > sentMost-sentMore {
 		return nil, time.Time{}
 	}
 	if t < q.until {
@@ -52,7 +53,7 @@ type survey struct {
 
 // full says that what is ready fills a request.
 func (s *survey) full(q *Queue) bool {
-	return s.records >= q.maxRecords() || s.bytes >= q.set.RequestBytes || s.aggregatedBytes >= q.aggregateBytes()
+	return s.records >= q.maxRecords() || s.bytes >= q.requestBytes() || s.aggregatedBytes >= q.aggregateBytes()
 }
 
 // survey looks at all rows, in turn.
@@ -122,6 +123,14 @@ func (q *Queue) readyAt(s *shard, r *row, t int64) int64 {
 	return t + int64(s.bucket.wait(q.set.Shard, r.count, r.bytes, int(r.front().size)))
 }
 
+// requestBytes bounds the next request.
+func (q *Queue) requestBytes() int {
+	if q.inFlight == 0 {
+		return q.set.RequestBytes
+	}
+	return min(q.set.RequestBytes, sentMost-q.sentBytes)
+}
+
 func (q *Queue) maxRecords() int {
 	if q.cut > 0 {
 		return min(q.cut, q.set.Records)
@@ -176,7 +185,7 @@ func (q *Queue) fill(r *Request, at int) bool {
 	}
 	row, b := &q.rows[at], &q.shards[at/kinds].bucket
 	n := min(row.count, q.maxRecords()-r.Records())
-	if n == row.count && r.Bytes+row.bytes <= q.set.RequestBytes && b.takeAll(q.set.Shard, n, row.bytes) {
+	if n == row.count && r.Bytes+row.bytes <= q.requestBytes() && b.takeAll(q.set.Shard, n, row.bytes) {
 		r.Bytes += row.bytes
 		q.move(r, row, n)
 		return r.Records() < q.maxRecords()
@@ -184,7 +193,7 @@ func (q *Queue) fill(r *Request, at int) bool {
 	taken, room := 0, true
 	row.each(func(it *Item) bool {
 		size := int(it.size)
-		if room = taken < n && (r.Bytes == 0 || r.Bytes+size <= q.set.RequestBytes); !room || !b.take(q.set.Shard, size) {
+		if room = taken < n && (r.Bytes == 0 || r.Bytes+size <= q.requestBytes()); !room || !b.take(q.set.Shard, size) {
 			return false
 		}
 		r.Bytes += size

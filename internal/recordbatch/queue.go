@@ -101,6 +101,9 @@ func (q *Queue) Held() int { return q.held.singly + q.held.aggregated }
 // Memory is what they take, as BufferBytes counts it.
 func (q *Queue) Memory() int { return memory(q.Held(), q.held.singlyBytes+q.held.aggregatedBytes) }
 
+// bodies is what the bodies of the requests in flight take, in base64.
+func (q *Queue) bodies() int { return q.sentBytes / 3 * 4 }
+
 // InFlight is how many requests are out.
 func (q *Queue) InFlight() int { return q.inFlight }
 
@@ -109,7 +112,7 @@ func (q *Queue) Shards() ShardMap { return q.smap }
 
 // room is what there is room for now, of records of a kind.
 func (q *Queue) room(kind int) room {
-	r := room{records: math.MaxInt, bytes: math.MaxInt, memory: q.set.BufferBytes - q.Memory()}
+	r := room{records: math.MaxInt, bytes: math.MaxInt, memory: q.set.BufferBytes - q.Memory() - q.bodies()}
 	// As much again as can be in flight, so that each answer finds the next request
 	// full.
 	requests := 2*q.connections.limit() + 2
