@@ -2,6 +2,7 @@ package kinesis_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -40,11 +41,7 @@ func TestAggregatesAreReadByAPublicDeaggregator(t *testing.T) {
 	for _, r := range stored {
 		require.NoError(t, json.NewEncoder(&held).Encode(map[string]any{"Data": r.Data, "PartitionKey": r.PartitionKey}))
 	}
-	modules := os.Getenv("SLUICE_NODE_MODULES")
-	if modules == "" {
-		modules = filepath.Join(harness.Root(), "devstack", "node_modules")
-	}
-	node := exec.CommandContext(t.Context(), "node", "deaggregate.js", filepath.Join(modules, "aws-kinesis-agg"))
+	node := exec.CommandContext(t.Context(), "node", "deaggregate.js", filepath.Join(nodeModules(), "aws-kinesis-agg"))
 	node.Stdin, node.Stderr = &held, os.Stderr
 	read, err := node.Output()
 	require.NoError(t, err)
@@ -72,4 +69,9 @@ func TestAggregatesAreReadByAPublicDeaggregator(t *testing.T) {
 			require.Positive(t, found["hash "+hash], "record %d", i)
 		}
 	}
+}
+
+// nodeModules is where the dev stack has its npm packages.
+func nodeModules() string {
+	return cmp.Or(os.Getenv("SLUICE_NODE_MODULES"), filepath.Join(harness.Root(), "devstack", "node_modules"))
 }
