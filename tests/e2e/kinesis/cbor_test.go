@@ -19,7 +19,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awskinesis "github.com/aws/aws-sdk-go-v2/service/kinesis"
-	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
 	"github.com/stretchr/testify/require"
 
 	"sluice/activities"
@@ -84,18 +83,9 @@ func (keptBytes) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestCBORIsTaken: an emulator of another's hand stores what goes in CBOR, keys and
 // data of all kinds, and its errors are told as they are.
 func TestCBORIsTaken(t *testing.T) {
-	w := newWorld(t, 1, func(s *kinesis.Settings) { s.Protocol = kinesis.ProtocolCBOR })
-	w.kinesis.API = kinesalite(t)
-	w.Kinesis = w.kinesis.API.(*awskinesis.Client)
-	_, err := w.Kinesis.CreateStream(t.Context(), &awskinesis.CreateStreamInput{StreamName: &w.stream, ShardCount: aws.Int32(2)})
-	require.NoError(t, err)
-	harness.Await(t, "the stream", func(ctx context.Context) error {
-		out, err := w.Kinesis.DescribeStreamSummary(ctx, &awskinesis.DescribeStreamSummaryInput{StreamName: &w.stream})
-		if err == nil && out.StreamDescriptionSummary.StreamStatus != types.StreamStatusActive {
-			err = fmt.Errorf("it is %s", out.StreamDescriptionSummary.StreamStatus)
-		}
-		return err
-	})
+	stack := harness.Start(t)
+	stack.Kinesis = kinesalite(t)
+	w := newWorldOn(t, stack, 2, func(s *kinesis.Settings) { s.Protocol = kinesis.ProtocolCBOR })
 	const n = 1200
 	want := map[string]string{}
 	list := make([]map[string]any, n)
