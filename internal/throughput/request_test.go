@@ -50,6 +50,7 @@ func TestRequestsTellTablesEstimatesAndWhetherTheyMayBeRepeated(t *testing.T) {
 		{"GetItem", `{"TableName":"arn:aws:dynamodb:r:1:table/orders","ConsistentRead":true}`, true, []Charge{{Table: "orders", Units: 1000}}},
 		{"Query", `{"TableName":"orders","IndexName":"byDate"}`, true, []Charge{{Table: "orders", Index: "byDate", Units: 500}}},
 		{"Query", `{"TableName":"orders","Limit":8,"ConsistentRead":true}`, true, []Charge{{Table: "orders", Units: 8000}}},
+		{"Query", `{"TableName":"orders","Limit":9223372036854775807}`, true, []Charge{{Table: "orders", Units: 128_000}}},
 		{"Scan", `{"TableName":"orders"}`, true, []Charge{{Table: "orders", Units: 128_000}}},
 		{"PutItem", `{"TableName":"orders","Item":{"id":{"S":"` + long + `"}}}`, true, []Charge{{Table: "orders", Units: 2000}}},
 		{"PutItem", `{"TableName":"orders","Item":{},"ConditionExpression":"a = b"}`, false, []Charge{{Table: "orders", Units: 1000}}},

@@ -1,6 +1,9 @@
 package throughput
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Demand is what one worker asks for, by class, in thousandths a second.
 type Demand [Priorities]Milli
@@ -18,55 +21,70 @@ func (d Demand) Total() (total Milli) {
 // classes below it as far as they ask for it. Within a class the division is
 // max-min fair: nobody gets less than another but by asking for less. What nobody
 // asks for is divided evenly, so that a burst finds something. The shares add up
-// to the capacity.
+// to the capacity, but for what does not divide: less than a thousandth of a unit
+// a worker and class.
 func Shares(capacity Milli, demands []Demand) []Milli {
 	shares := make([]Milli, len(demands))
-	if len(demands) == 0 {
-		return shares
+	division := Divide(capacity, demands)
+	for i, d := range demands {
+		shares[i] = division.Share(d)
 	}
-	left := max(capacity, 0)
-	below := Milli(0)
-	for _, d := range demands {
-		below += d.Total()
-	}
-	wants := make([]Milli, len(demands))
-	for class := range Priorities {
-		for i, d := range demands {
-			wants[i] = d[class]
-			below -= d[class]
-		}
-		left -= fill(shares, left-min(left/(keep+1), below), wants)
-	}
-	for i := range wants {
-		wants[i] = left
-	}
-	fill(shares, left, wants)
 	return shares
 }
 
-// fill adds to the shares, max-min fair, up to what each wants and up to the
-// amount in all; it returns what it gave. The least demand is served first, each
-// with an even part of what remains; a remainder that does not divide goes to the
-// greatest.
-func fill(shares []Milli, amount Milli, wants []Milli) (given Milli) {
-	order := make([]int, len(wants))
-	for i := range order {
-		order[i] = i
+// A Division says how a capacity is divided without naming who gets it, so that
+// the share of one worker of thousands is known at once.
+type Division struct {
+	most  [Priorities]Milli // what anybody gets at most of a class
+	spare Milli             // what everybody gets besides
+}
+
+// Share is what comes to a demand.
+func (v Division) Share(d Demand) Milli {
+	share := v.spare
+	for class, units := range d {
+		share += min(units, v.most[class])
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case wants[a] < wants[b]:
-			return -1
-		case wants[a] > wants[b]:
-			return 1
-		default:
-			return 0
+	return share
+}
+
+// Divide finds the division that Shares tells of.
+func Divide(capacity Milli, demands []Demand) (v Division) {
+	if len(demands) == 0 {
+		return v
+	}
+	left, below := max(capacity, 0), Milli(0)
+	for _, d := range demands {
+		below += d.Total()
+	}
+	wants := make([]Milli, 0, len(demands))
+	for class := range Priorities {
+		wants = wants[:0]
+		for _, d := range demands {
+			if d[class] > 0 {
+				wants = append(wants, d[class])
+				below -= d[class]
+			}
 		}
-	})
-	for n, i := range order {
-		give := min(wants[i], (amount-given)/Milli(len(order)-n))
-		shares[i] += give
-		given += give
+		var given Milli
+		v.most[class], given = level(left-min(left/(keep+1), below), wants)
+		left -= given
 	}
-	return given
+	v.spare = left / Milli(len(demands))
+	return v
+}
+
+// level is how much each gets at most so that all together get as much of the
+// amount as they want, and what they get then.
+func level(amount Milli, wants []Milli) (most, given Milli) {
+	slices.Sort(wants)
+	for n, want := range wants {
+		rest := Milli(len(wants) - n)
+		if want > (amount-given)/rest {
+			most = (amount - given) / rest
+			return most, given + most*rest
+		}
+		given += want
+	}
+	return math.MaxInt64, given
 }
