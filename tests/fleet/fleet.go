@@ -64,6 +64,7 @@ type Run struct {
 	random  *rand.Rand
 	tenants []throughput.Tenant
 	began   []time.Duration
+	leased  []time.Duration // when each last asked
 	events  events
 	busy    time.Duration // until when the owner works on earlier questions
 	look    Look
@@ -85,6 +86,7 @@ func Start(f Fleet) *Run {
 		random:  rand.New(rand.NewPCG(f.Seed, 1)),
 		tenants: make([]throughput.Tenant, f.Workers),
 		began:   make([]time.Duration, f.Workers),
+		leased:  make([]time.Duration, f.Workers),
 	}
 	r.Owner.Describe(epoch, f.Ceiling)
 	for i := range f.Workers {
@@ -130,13 +132,11 @@ func (r *Run) ask(e event) {
 	answered := epoch.Add(r.busy)
 	demand := r.Demand(e.worker, e.at)
 	units, rest := t.Holds(now)
-	consumed := min(units, demand)
-	if rest == 0 {
-		consumed = 0
-	}
+	since := e.at - r.leased[e.worker]
+	r.leased[e.worker] = e.at
 	request := throughput.LeaseRequest{
 		Worker: fmt.Sprintf("w%05d", e.worker), Demand: throughput.Demand{2: demand},
-		Consumed: consumed * throughput.Milli(rest.Seconds()), Steady: duration.Duration(r.Steady),
+		Consumed: throughput.Milli(float64(min(units, demand)) * since.Seconds()), Steady: duration.Duration(r.Steady),
 		Holds: units, For: duration.Duration(rest),
 	}
 	lease := r.Owner.Lease(answered, request)
