@@ -45,6 +45,7 @@ type grant struct {
 	unlimited bool
 	long      bool      // a small share for some minutes
 	short     bool      // clearly less than what the worker should have
+	early     bool      // the first of a budget that begins: others may be about to come
 	from      time.Time // until when it waits for what the fleet owes
 }
 
@@ -75,11 +76,12 @@ func (o *Owner) grant(now time.Time, h, before Holder, r LeaseRequest) grant {
 	g := grant{units: min(wanted, o.leaving(now, free, before)), from: before.From}
 	held := before.Units
 	if before.Worker == "" {
+		g.early = len(o.Holders) == 0 && now.Sub(o.Started) < young
 		held = o.remembered(now, r)
 		g.from = o.begins(now, ceiling)
 	}
 	if now.Before(o.Wary) {
-		g = grant{units: min(target, free, held)}
+		g.units = min(target, free, held)
 	}
 	if now.Before(g.from) {
 		return grant{short: true, from: g.from}
@@ -122,7 +124,7 @@ func (o *Owner) begins(now time.Time, ceiling Milli) time.Time {
 func (o *Owner) leaving(now time.Time, free Milli, before Holder) Milli {
 	n := len(o.Holders)
 	begins := before.Worker == "" && now.Sub(o.Started) < young
-	if n < manyWorkers && !begins {
+	if n == 0 || (n < manyWorkers && !begins) {
 		return free
 	}
 	more := free - before.Units

@@ -62,7 +62,7 @@ func (o *Owner) put(now time.Time, h Holder, g grant, r LeaseRequest) Lease {
 	o.Holders = slices.Insert(o.Holders, i, h)
 
 	again := length * 3 / 4
-	if g.short || lease.Unknown || (lease.Learned && h.Units < h.Demand.Total()) {
+	if g.short || g.early || lease.Unknown || (lease.Learned && h.Units < h.Demand.Total()) {
 		again = min(again, o.soon(n))
 	}
 	if now.Before(g.from) {

@@ -36,7 +36,7 @@ func (o *Owner) Stale(now time.Time) bool {
 	if ceiling, limited := o.Ceiling.In(now); o.hardlyLeased(ceiling, limited) {
 		wanted = lookUpIdle
 	}
-	return age+o.untilNextLease(now) > wanted
+	return age+o.untilNextLease(now) >= wanted
 }
 
 // hardlyLeased reports that at most a hundredth of the ceiling is leased.

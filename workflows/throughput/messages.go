@@ -2,9 +2,12 @@ package throughput
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"go.temporal.io/sdk/workflow"
 
+	"sluice/activities"
+	"sluice/internal/errortype"
 	"sluice/internal/throughput"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
@@ -18,7 +21,7 @@ func (r *budget) listen(ctx workflow.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := update(ctx, r, wire.UpdateLease, r.lease); err != nil {
+	if err := update(ctx, r, wire.UpdateLease, r.lease, r.room); err != nil {
 		return err
 	}
 	if err := update(ctx, r, wire.UpdateRelease, r.release); err != nil {
@@ -38,7 +41,7 @@ func (r *budget) listen(ctx workflow.Context) error {
 
 // update registers a handler whose input is decoded strictly, by the validator
 // first, so that what is refused leaves nothing in history.
-func update[In, Out any](ctx workflow.Context, r *budget, name string, handle func(workflow.Context, In) (Out, error)) error {
+func update[In, Out any](ctx workflow.Context, r *budget, name string, handle func(workflow.Context, In) (Out, error), checks ...func(In) error) error {
 	what, target := wire.TypeThroughput+" "+name, r.owner.Resource
 	return workflow.SetUpdateHandlerWithOptions(ctx, name,
 		func(ctx workflow.Context, raw json.RawMessage) (out Out, err error) {
@@ -51,8 +54,27 @@ func update[In, Out any](ctx workflow.Context, r *budget, name string, handle fu
 		},
 		workflow.UpdateHandlerOptions{Validator: func(_ workflow.Context, raw json.RawMessage) error {
 			var in In
-			return shell.Decode(what, raw, &in, target)
+			if err := shell.Decode(what, raw, &in, target); err != nil {
+				return err
+			}
+			for _, check := range checks {
+				if err := check(in); err != nil {
+					return err
+				}
+			}
+			return nil
 		}})
+}
+
+// room refuses a worker of whom a run could not tell the next.
+func (r *budget) room(in throughput.LeaseRequest) error {
+	if !r.owner.Full(in.Worker) {
+		return nil
+	}
+	return activities.Fail(errortype.TooLarge, activities.Failure{
+		ErrorDetails: activities.ErrorDetails{Operation: wire.TypeThroughput + " " + wire.UpdateLease, Target: r.owner.Resource},
+		Message:      fmt.Sprintf("%d workers hold leases, and what is known of them fills what a run can hand on", len(r.owner.Holders)),
+	})
 }
 
 // signalled handles a signal.

@@ -36,17 +36,25 @@ func (o Owners) Start(resource string) client.WithStartWorkflowOperation {
 	return o.Client.NewWithStartWorkflowOperation(options, wire.TypeThroughput, input)
 }
 
-// Lease asks the owner of a resource for a share, and starts it where none runs.
+// Lease asks the owner of a resource for a share, and starts it where none runs:
+// right away for a worker without a lease, else only when it turns out to be gone.
 func (o Owners) Lease(ctx context.Context, resource string, request throughput.LeaseRequest) (lease throughput.Lease, err error) {
-	handle, err := o.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: o.Start(resource),
-		UpdateOptions: client.UpdateWorkflowOptions{
-			WorkflowID:   wire.ThroughputID(resource),
-			UpdateName:   wire.UpdateLease,
-			Args:         []any{request},
-			WaitForStage: client.WorkflowUpdateStageCompleted,
-		},
-	})
+	update := client.UpdateWorkflowOptions{
+		WorkflowID:   wire.ThroughputID(resource),
+		UpdateName:   wire.UpdateLease,
+		Args:         []any{request},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	}
+	var handle client.WorkflowUpdateHandle
+	var gone *serviceerror.NotFound
+	if request.For > 0 {
+		handle, err = o.Client.UpdateWorkflow(ctx, update)
+	}
+	if request.For == 0 || errors.As(err, &gone) {
+		handle, err = o.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+			StartWorkflowOperation: o.Start(resource), UpdateOptions: update,
+		})
+	}
 	if err == nil {
 		err = handle.Get(ctx, &lease)
 	}

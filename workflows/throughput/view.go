@@ -39,10 +39,16 @@ func (r *budget) details(ctx workflow.Context) {
 	case s.Paused:
 		fmt.Fprintf(&b, "**Paused** until unpaused: %s\n\n", s.Reason)
 	}
+	if s.InForceAt != nil && s.InForceAt.After(s.AsOf) {
+		fmt.Fprintf(&b, "In force at %s, when the last lease is over that was given before.\n\n", s.InForceAt.UTC().Format(time.RFC3339))
+	}
 	b.WriteString(r.ceiling(s) + "\n\n")
 	fmt.Fprintf(&b, "Consumed: %v units/s. Throttled: %d calls in the last minute.\n\n", s.ConsumedPerSecond, s.ThrottledPerMinute)
 	if s.LastError != "" {
 		fmt.Fprintf(&b, "Last error: %s\n\n", s.LastError)
+	}
+	if s.Workers > len(s.Leases) {
+		fmt.Fprintf(&b, "%d workers hold leases; the first %d:\n\n", s.Workers, len(s.Leases))
 	}
 	for i, l := range s.Leases {
 		if i == 0 {

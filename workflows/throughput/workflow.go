@@ -6,7 +6,6 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"sluice/activities"
 	"sluice/internal/throughput"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
@@ -22,7 +21,8 @@ import (
 // unpause are signals too; query status.
 //
 // History: a lease costs 5 events (2 where several arrive together), whatever the
-// number of calls that it covers; a worker renews every 6 s. The look-up costs 6
+// number of calls that it covers; a worker renews every 22 s once its share stays
+// alike, and the whole of a large fleet about eight times a second. The look-up costs 6
 // events every 24 s while leases are given. An idle owner costs none.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*throughput.Status, error) {
 	in := continued{Input: Input{Utilization: usualUtilization}}
@@ -39,6 +39,9 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*throughput.Status, er
 	if err := run.show(ctx, wire.StateOpen); err != nil {
 		return nil, err
 	}
+	if in.Carried == nil {
+		workflow.Go(ctx, run.startedByHand)
+	}
 	return run.serve(ctx)
 }
 
@@ -47,8 +50,10 @@ type budget struct {
 	in          Input
 	owner       *throughput.Owner
 	attributes  shell.Attributes
-	describing  bool
-	rearm       bool // what the main line waits for has changed
+	describing  workflow.CancelFunc // ends the look-up under way; nil without one
+	waiting     int                 // first leases that wait for it
+	rolling     bool                // the run is about to end
+	rearm       bool                // what the main line waits for has changed
 	signals     *shell.Inbox
 	next        shell.RollOver
 	lastDetails string
@@ -72,7 +77,8 @@ func (r *budget) serve(ctx workflow.Context) (*throughput.Status, error) {
 		if !ending && !info.GetContinueAsNewSuggested() {
 			continue
 		}
-		if err := r.next.Await(ctx, func() bool { return !r.describing && workflow.AllHandlersFinished(ctx) }); err != nil {
+		r.giveUpLookUp()
+		if err := r.next.Await(ctx, func() bool { return r.describing == nil && workflow.AllHandlersFinished(ctx) }); err != nil {
 			return nil, err
 		}
 		r.signals.Take(ctx, r.signalled(ctx))
@@ -83,6 +89,7 @@ func (r *budget) serve(ctx workflow.Context) (*throughput.Status, error) {
 			status := r.owner.Status(workflow.Now(ctx))
 			return &status, r.show(ctx, wire.StateDone)
 		}
+		r.rolling = false
 	}
 }
 
@@ -105,43 +112,4 @@ func (r *budget) timerSummary() string {
 		return "paused until"
 	}
 	return "ends when idle"
-}
-
-// lease is the handler of the update lease. The first ones wait a moment for what
-// is provisioned.
-func (r *budget) lease(ctx workflow.Context, request throughput.LeaseRequest) (throughput.Lease, error) {
-	if r.owner.Stale(workflow.Now(ctx)) && !r.describing {
-		r.describing = true
-		workflow.Go(ctx, r.describe)
-	}
-	if !r.owner.Ready() {
-		if _, err := workflow.AwaitWithTimeout(ctx, firstLookUp, func() bool { return r.owner.Ready() || !r.describing }); err != nil {
-			return throughput.Lease{}, err
-		}
-	}
-	lease := r.owner.Lease(workflow.Now(ctx), request)
-	r.details(ctx)
-	return lease, nil
-}
-
-// firstLookUp is how long the first leases wait for what is provisioned.
-const firstLookUp = 3 * time.Second
-
-// describe looks up what is provisioned.
-func (r *budget) describe(ctx workflow.Context) {
-	options := activities.CallOptions()
-	options.StartToCloseTimeout = 10 * time.Second
-	options.ScheduleToCloseTimeout = 20 * time.Second
-	options.Summary = "what is provisioned for " + r.owner.Resource
-	options.Priority.PriorityKey = 1
-	var out wire.ProvisionedOutput
-	err := shell.Execute(workflow.WithActivityOptions(ctx, options), wire.DescribeCapacity,
-		wire.ProvisionedInput{Resource: r.owner.Resource}).Get(ctx, &out)
-	r.describing = false
-	if err != nil {
-		r.owner.DescribeFailed(workflow.Now(ctx), activities.Redact(err.Error()))
-	} else {
-		r.owner.Describe(workflow.Now(ctx), out.UnitsPerSecond)
-	}
-	r.details(ctx)
 }
