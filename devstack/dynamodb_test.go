@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -93,6 +94,27 @@ func TestProvisionedThroughputIsEnforced(t *testing.T) {
 	}
 	require.NoError(t, get())
 	require.ErrorAs(t, get(), &throttled, "nine units are owed")
+}
+
+func TestAHotKeyIsRefusedByName(t *testing.T) {
+	c := connect(t)
+	table := c.table(t, capacity(1000, 1000), nil)
+	c.admin(t, http.MethodPut, "/limits", json.RawMessage(`{"dynamodb":{"keys":{"`+table+`":{"write":1,"read":1}}}}`), nil)
+	for i := range 20 {
+		_, err := c.put(t, table, item{"id": text(fmt.Sprint(i))})
+		require.NoError(t, err, "every key has its own")
+	}
+	var refused *types.ThrottlingException
+	for range 3 {
+		if _, err := c.put(t, table, item{"id": text("0")}); err != nil {
+			require.ErrorAs(t, err, &refused)
+		}
+	}
+	require.NotNil(t, refused)
+	require.Equal(t, "TableWriteKeyRangeThroughputExceeded", aws.ToString(refused.ThrottlingReasons[0].Reason))
+	require.Contains(t, aws.ToString(refused.ThrottlingReasons[0].Resource), "table/"+table)
+	_, err := c.put(t, table, item{"id": text("another")})
+	require.NoError(t, err)
 }
 
 func TestOnDemandTableHasNoLimit(t *testing.T) {

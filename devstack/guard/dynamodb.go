@@ -25,6 +25,7 @@ type dynamoDB struct {
 	counters *counters
 	tables   *tables
 	meters   *meters
+	ranges   *keyRanges
 	tokens   *tokens
 	// A transaction holds it alone, so that no other write through the guard
 	// comes between its checks and its writes.
@@ -32,7 +33,7 @@ type dynamoDB struct {
 }
 
 func newDynamoDB(to *upstream, limits *limits, counters *counters) *dynamoDB {
-	return &dynamoDB{to: to, limits: limits, counters: counters, tables: newTables(to), meters: newMeters(), tokens: newTokens()}
+	return &dynamoDB{to: to, limits: limits, counters: counters, tables: newTables(to), meters: newMeters(), ranges: newKeyRanges(), tokens: newTokens()}
 }
 
 func (d *dynamoDB) identify(c *call) (err error) {

@@ -18,6 +18,9 @@ type DynamoDBLimits struct {
 	Burst Duration `json:"burst"`
 	// Tables are by "<table>" or "<table>/<index>".
 	Tables map[string]TableLimits `json:"tables"`
+	// Keys are what each partition key of a table may take; a table that is not here
+	// has no such limit.
+	Keys map[string]TableLimits `json:"keys"`
 }
 
 // TableLimits are units a second; 0 is the table's own setting.
@@ -40,7 +43,7 @@ type KinesisLimits struct {
 // show a throttle soon and let small peaks through.
 func DefaultLimits() Limits {
 	return Limits{
-		DynamoDB: DynamoDBLimits{Burst: Duration(10 * time.Second), Tables: map[string]TableLimits{}},
+		DynamoDB: DynamoDBLimits{Burst: Duration(10 * time.Second), Tables: map[string]TableLimits{}, Keys: map[string]TableLimits{}},
 		Kinesis: KinesisLimits{RecordsPerSecond: 1000, BytesPerSecond: 1 << 20,
 			RequestRecords: 500, RequestBytes: 10 << 20, RecordBytes: 1 << 20},
 	}
@@ -75,6 +78,9 @@ func (l *limits) merge(over Limits) {
 	tables := maps.Clone(l.now.DynamoDB.Tables) // readers hold the old one
 	maps.Copy(tables, over.DynamoDB.Tables)
 	l.now.DynamoDB.Tables = tables
+	keys := maps.Clone(l.now.DynamoDB.Keys)
+	maps.Copy(keys, over.DynamoDB.Keys)
+	l.now.DynamoDB.Keys = keys
 	k, o := &l.now.Kinesis, over.Kinesis
 	replace(&k.RecordsPerSecond, o.RecordsPerSecond)
 	replace(&k.BytesPerSecond, o.BytesPerSecond)

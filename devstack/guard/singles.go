@@ -135,7 +135,12 @@ func (w *write) costs(ctx context.Context) (map[string]float64, error) {
 // really cost. w is nil for reads.
 func (d *dynamoDB) metered(ctx context.Context, c *call, t *table, estimate bill, w *write) (*answer, error) {
 	limits := d.limits.get()
+	inRange, perSecond := limits.rangeOf(c, t, w)
+	if !d.ranges.take(inRange, perSecond, estimate.total(), time.Now()) {
+		return d.throttleRange(c, inRange), nil
+	}
 	if !d.meters.hold(limits, t, estimate, time.Now()) {
+		d.ranges.take(inRange, perSecond, -estimate.total(), time.Now())
 		return d.throttle(c), nil
 	}
 	really := bill{}

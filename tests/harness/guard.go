@@ -105,6 +105,7 @@ type Limits struct {
 type DynamoDBLimits struct {
 	Burst  string                 `json:"burst,omitempty"`
 	Tables map[string]TableLimits `json:"tables,omitempty"` // "<table>" or "<table>/<index>"
+	Keys   map[string]TableLimits `json:"keys,omitempty"`   // of each partition key of a table
 }
 
 // TableLimits of one table or index.
