@@ -18,7 +18,7 @@ import (
 	"sluice/internal/duration"
 	"sluice/internal/throughput"
 	"sluice/tests/harness"
-	"sluice/workflows"
+	budgets "sluice/workflows/throughput"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 type crowd struct {
 	workers  int
 	resource string
-	owners   []workflows.ThroughputOwners
+	owners   []budgets.Owners
 	demand   func(worker int, at time.Duration) throughput.Milli
 
 	began   time.Time
@@ -73,7 +73,7 @@ func newCrowd(ctx context.Context, s *harness.Stack, workers int) (*crowd, error
 		if err != nil {
 			return nil, err
 		}
-		c.owners = append(c.owners, workflows.ThroughputOwners{Client: dialled, TaskQueue: s.TaskQueue})
+		c.owners = append(c.owners, budgets.Owners{Client: dialled, TaskQueue: s.TaskQueue})
 	}
 	return c, nil
 }
