@@ -45,6 +45,11 @@ func RegisterWorkflows(w worker.WorkflowRegistry) {
 	}
 }
 
+// RegisterOwners adds what the task queue of the owners of budgets needs.
+func RegisterOwners(w worker.WorkflowRegistry) {
+	w.RegisterWorkflowWithOptions(throughput.Workflow, workflow.RegisterOptions{Name: wire.TypeThroughput})
+}
+
 // WorkflowNames lists the workflow types, as clients and histories spell them.
 func WorkflowNames() []string {
 	names := make([]string, len(registry))

@@ -14,6 +14,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/connect"
+	"sluice/workflows/throughput"
 )
 
 // DataConverter is Temporal's, with payloads encrypted when there is a key.
@@ -50,7 +51,7 @@ func ClientOptions(c connect.Config, store *s3.Client, logger *zap.Logger) (clie
 	options.ContextPropagators = []workflow.ContextPropagator{activities.ContextPropagator(options.DataConverter)}
 	options.ConnectionOptions.GrpcCompression = compression(c)
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, windows()...)
-	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, AnyWorkflowID())
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, AnyWorkflowID(), throughput.AskOnce())
 	options.Logger = connect.TemporalLogger(logger)
 	return options, nil
 }

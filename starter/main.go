@@ -20,8 +20,9 @@ import (
 // cli is the command line. A group is a struct in the file of its name.
 type cli struct {
 	connect.Config
-	UIAddress string `help:"Address of Temporal's Web UI, for links." env:"SLUICE_UI_ADDRESS" default:"http://localhost:8233"`
-	PrintCLI  bool   `name:"print-cli" help:"Show on standard error the temporal command that does the same."`
+	Budgets   connect.ThroughputConfig `embed:"" prefix:"throughput-"`
+	UIAddress string                   `help:"Address of Temporal's Web UI, for links." env:"SLUICE_UI_ADDRESS" default:"http://localhost:8233"`
+	PrintCLI  bool                     `name:"print-cli" help:"Show on standard error the temporal command that does the same."`
 
 	Setup       setupCmd       `cmd:"" help:"Register the search attributes; safe to repeat."`
 	Quiescence  quiescenceCmd  `cmd:"" help:"Watch until nothing new comes, then act."`

@@ -131,7 +131,6 @@ func (t throughputSetCmd) Run(a *app) error {
 type manyBudgets struct {
 	Resource string `arg:"" optional:"" help:"The budget, such as dynamodb/eu-west-1/orders/read."`
 	All      bool   `help:"All budgets in use, of SLUICE_THROUGHPUT_SCOPE where it is set, and the control planes."`
-	Scope    string `hidden:"" env:"SLUICE_THROUGHPUT_SCOPE"`
 }
 
 // everything is all budgets in use, of the scope at hand where there is one, and
@@ -143,7 +142,7 @@ func (m manyBudgets) everything(a *app) ([]string, error) {
 	}
 	var resources []string
 	for _, resource := range running {
-		if m.Scope == "" || strings.HasPrefix(resource, "dynamodb/"+m.Scope+"/") {
+		if a.cli.Budgets.Scope == "" || strings.HasPrefix(resource, "dynamodb/"+a.cli.Budgets.Scope+"/") {
 			resources = append(resources, resource)
 		}
 	}
@@ -153,7 +152,7 @@ func (m manyBudgets) everything(a *app) ([]string, error) {
 	}
 	places := []string{}
 	if config.Region != "" {
-		places = append(places, path.Join(m.Scope, config.Region))
+		places = append(places, path.Join(a.cli.Budgets.Scope, config.Region))
 	}
 	for _, resource := range resources {
 		if r, err := throughput.ParseResource(resource); err == nil {
@@ -217,7 +216,7 @@ func (a *app) signalOwner(resource, name string, input json.RawMessage) error {
 		return err
 	}
 	a.printCLI(signalCommand(workflows.ThroughputID(resource), name, input))
-	options, start := throughputworkflow.Owners{Client: c, TaskQueue: a.cli.TaskQueue}.Options(resource)
+	options, start := throughputworkflow.Owners{Client: c, TaskQueue: a.cli.Budgets.Owners()}.Options(resource)
 	_, err = c.SignalWithStartWorkflow(a.ctx, options.ID, name, input, options, workflows.TypeThroughput, start)
 	return err
 }
@@ -237,13 +236,13 @@ func (a *app) updateOwner(resource, name string, input json.RawMessage) (answer 
 	if err != nil {
 		return nil, err
 	}
-	start := throughputworkflow.Owners{Client: c, TaskQueue: a.cli.TaskQueue}.Start(resource)
+	start := throughputworkflow.Owners{Client: c, TaskQueue: a.cli.Budgets.Owners()}.Start(resource)
 	a.printCLI([]string{
 		"temporal", "workflow", "execute-update-with-start", "--type", workflows.TypeThroughput,
-		"--task-queue", a.cli.TaskQueue, "--workflow-id", workflows.ThroughputID(resource), "--id-conflict-policy", "UseExisting",
+		"--task-queue", a.cli.Budgets.Owners(), "--workflow-id", workflows.ThroughputID(resource), "--id-conflict-policy", "UseExisting",
 		"--input", `{"resource":"` + resource + `"}`, "--update-name", name, "--update-input", string(input),
 	})
-	err = a.whilePolled(workflows.ThroughputID(resource), a.cli.TaskQueue, func(ctx context.Context) error {
+	err = a.whilePolled(workflows.ThroughputID(resource), a.cli.Budgets.Owners(), func(ctx context.Context) error {
 		handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: start,
 			UpdateOptions: client.UpdateWorkflowOptions{

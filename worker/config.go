@@ -11,6 +11,7 @@ import (
 	"sluice/internal/document"
 	"sluice/internal/limits"
 	"sluice/internal/secret"
+	"sluice/internal/throughput"
 )
 
 // config is all that the worker can be told, by flag or environment variable.
@@ -28,12 +29,18 @@ type config struct {
 	SkipSetupCheck bool          `help:"Start although the search attributes are not registered." env:"SLUICE_SKIP_SETUP_CHECK"`
 	SuspendOnStop  bool          `help:"On SIGTERM, first suspend the requests whose jobs run here." env:"SLUICE_SUSPEND_ON_STOP"`
 
-	ThroughputScope  string   `help:"Put in front of the region in the IDs of throughput budgets, where one namespace serves several accounts or endpoints." env:"SLUICE_THROUGHPUT_SCOPE"`
 	HTTPAllow        []string `help:"Origins (https://host[:port]) that HTTP.Call and a quiescence's http actions may call." env:"SLUICE_HTTP_ALLOW" placeholder:"ORIGIN"`
 	TaskServiceURL   string   `help:"Origin of the task service to which the bearer token is sent." env:"SLUICE_TASK_SERVICE_URL" placeholder:"URL"`
 	TaskServiceToken string   `help:"Bearer token for the task service." env:"SLUICE_TASK_SERVICE_TOKEN" placeholder:"TOKEN"`
 
-	Kinesis kinesisConfig `embed:"" prefix:"kinesis-"`
+	Throughput throughputConfig `embed:"" prefix:"throughput-"`
+	Kinesis    kinesisConfig    `embed:"" prefix:"kinesis-"`
+}
+
+// throughputConfig is of the budgets that the worker shares with others.
+type throughputConfig struct {
+	connect.ThroughputConfig
+	Lease time.Duration `help:"How long a lease of a share that stays alike may be, 8s to 2m: longer ones cost less, and follow changes later." env:"SLUICE_THROUGHPUT_LEASE" default:"30s"`
 }
 
 // kinesisConfig sizes the worker's producers, one a stream.
@@ -75,6 +82,10 @@ func (c *config) Validate() error {
 		check(isOrigin(origin), "SLUICE_HTTP_ALLOW: %q is not an origin such as https://example.com", origin)
 	}
 	check(c.TaskServiceToken == "" || isOrigin(c.TaskServiceURL), "SLUICE_TASK_SERVICE_TOKEN: needs SLUICE_TASK_SERVICE_URL, the origin it is sent to")
+
+	check(c.Throughput.Lease >= throughput.LeaseTime && c.Throughput.Lease <= throughput.MaxSteady,
+		"SLUICE_THROUGHPUT_LEASE: must be between %v and %v, not %v", throughput.LeaseTime, throughput.MaxSteady, c.Throughput.Lease)
+	check(c.Throughput.Owners() != c.TaskQueue, "SLUICE_THROUGHPUT_TASK_QUEUE: must be another queue than SLUICE_TASK_QUEUE")
 
 	k := c.Kinesis
 	check(k.BatchSize >= 1 && k.BatchSize <= 500, "SLUICE_KINESIS_BATCH_SIZE: must be between 1 and 500, not %d", k.BatchSize)

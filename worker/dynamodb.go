@@ -20,13 +20,15 @@ import (
 // back when all activities have ended.
 func (s *service) newDynamoDB(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) *dynamodb.Activities {
 	db := dynamodb.New(dynamodb.Config{
-		Client:  sluice.DynamoDB(made.aws),
-		Place:   path.Join(c.ThroughputScope, made.aws.Region),
-		Worker:  workerName(),
-		Owner:   throughput.Owners{Client: made.temporal, TaskQueue: c.TaskQueue},
-		Marks:   made.temporal,
-		Logger:  connect.TemporalLogger(logger),
-		Metrics: metrics,
+		Client:    sluice.DynamoDB(made.aws),
+		Place:     path.Join(c.Throughput.Scope, made.aws.Region),
+		Worker:    workerName(),
+		TaskQueue: c.TaskQueue,
+		Steady:    c.Throughput.Lease,
+		Owner:     throughput.Owners{Client: made.temporal, TaskQueue: c.Throughput.Owners()},
+		Marks:     made.temporal,
+		Logger:    connect.TemporalLogger(logger),
+		Metrics:   metrics,
 
 		MaxPayload: maxAnswer(c),
 	})

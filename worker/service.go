@@ -40,6 +40,7 @@ const activitySlots = 4000
 // service is the running worker with what has to be stopped around it.
 type service struct {
 	worker worker.Worker
+	owners worker.Worker           // of the owners of budgets, which may be any fleet's
 	before []func(context.Context) // run in order before the worker stops
 	after  []func(context.Context) // run in order when its activities have ended
 }
@@ -63,9 +64,29 @@ func newService(c config, made *clients, metrics client.MetricsHandler, logger *
 	return s, nil
 }
 
+// ownersSticky is how long the owner of a budget stays with a worker that does not
+// take it up: its fleet waits for leases meanwhile.
+const ownersSticky = 2 * time.Second
+
+// newOwners polls the task queue of the owners of budgets. They are every worker's,
+// of whatever task queue, version and deployment: an owner belongs to no fleet that
+// may go.
+func newOwners(c config, made *clients, db *dynamodb.Activities) worker.Worker {
+	w := worker.New(made.temporal, c.Throughput.Owners(), worker.Options{
+		WorkerStopTimeout:            c.StopTimeout,
+		DeadlockDetectionTimeout:     deadlockTimeout,
+		StickyScheduleToStartTimeout: ownersSticky,
+		Interceptors:                 sluice.Interceptors(),
+	})
+	sluice.RegisterOwners(w)
+	sluice.RegisterActivities(w, db.Owners())
+	return w
+}
+
 // systems builds the activities of each system on the outside.
 func (s *service) systems(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) ([]activities.System, error) {
 	db := s.newDynamoDB(c, made, metrics, logger)
+	s.owners = newOwners(c, made, db)
 	store := &s3.Activities{API: made.s3}
 	return append(newClaiming(c, made),
 		db,
@@ -104,7 +125,12 @@ func workerOptions(c config) worker.Options {
 	return options
 }
 
-func (s *service) start() error { return s.worker.Start() }
+func (s *service) start() error {
+	if err := s.owners.Start(); err != nil {
+		return err
+	}
+	return s.worker.Start()
+}
 
 func (s *service) stop(ctx context.Context) {
 	for _, f := range s.before {
@@ -114,4 +140,5 @@ func (s *service) stop(ctx context.Context) {
 	for _, f := range s.after {
 		f(ctx)
 	}
+	s.owners.Stop() // last: shares are given back to them
 }

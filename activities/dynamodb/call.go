@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/activities"
+	"sluice/activities/dynamodb/scheduler"
 	"sluice/internal/backoff"
 	"sluice/internal/throughput"
 	"sluice/internal/wire"
@@ -33,6 +34,7 @@ type attempt struct {
 	arrived   time.Time // when the first attempt was scheduled
 	number    int       // of Temporal's attempts, from 1
 	trail     *trail    // nil inside another activity
+	said      string    // what the service said when it last refused
 	applied   int       // of a batch's write requests, from the first
 }
 
@@ -73,6 +75,7 @@ func (d *Activities) call(ctx context.Context, a *attempt, r throughput.Request,
 		if failed == nil {
 			return answer, nil
 		}
+		a.heard(failed)
 		switch {
 		case failed.ended != nil:
 			return nil, activities.EndedBy(failed.ended, wire.DynamoDBPrefix+a.operation, a.checkpoint())
@@ -95,17 +98,38 @@ func (d *Activities) call(ctx context.Context, a *attempt, r throughput.Request,
 	}
 }
 
+// heard remembers what the service said when it refused the call, for this attempt
+// and those after it, and adds it where the reason that the call waits is ours: words
+// of ours never stand for those of the service.
+func (a *attempt) heard(failed *failure) {
+	switch {
+	case failed.ended != nil:
+	case failed.refusal.status != 0:
+		a.said = activities.Shorten(failed.refusal.Error())
+		if a.trail != nil {
+			a.trail.said(a.said)
+		}
+	case a.said == "" && a.trail != nil:
+		a.said = a.trail.lastSaid()
+		fallthrough
+	default:
+		if a.said != "" {
+			failed.refusal.message += "; the service last said: " + a.said
+		}
+	}
+}
+
 // once is one request: its turn, the mark where it needs one, the exchange, the
 // bill.
 func (d *Activities) once(ctx context.Context, a *attempt, r throughput.Request, document json.RawMessage) (json.RawMessage, *failure) {
-	t, err := d.scheduler.acquire(ctx, r, a.class, a.arrived)
+	t, err := d.scheduler.Acquire(ctx, r, a.class, a.arrived)
 	if err != nil {
 		return nil, notNow(r, err)
 	}
 	sending := ctx
 	if !r.Repeatable {
 		if failed := d.mark(ctx, a.trail, r); failed != nil {
-			d.scheduler.settle(t, outcome{unsent: true})
+			d.scheduler.Settle(t, scheduler.Outcome{Unsent: true})
 			return nil, failed
 		}
 		sending = context.WithoutCancel(ctx) // its end has to be learned
@@ -115,14 +139,14 @@ func (d *Activities) once(ctx context.Context, a *attempt, r throughput.Request,
 	answer, err := d.service.send(sending, r.Name, r.Tables, document)
 	if err == nil {
 		charges, known := throughput.Charges(answer, r.Target())
-		d.scheduler.settle(t, outcome{charges: charges, known: known, throttled: unprocessedIn(r, answer)})
+		d.scheduler.Settle(t, scheduler.Outcome{Charges: charges, Known: known, Throttled: unprocessedIn(r, answer)})
 		return answer, nil
 	}
 	f := failureOf(r, err)
 	if f.verdict.Applied && a.trail != nil {
 		a.trail.unsure()
 	}
-	d.scheduler.settle(t, f.outcome)
+	d.scheduler.Settle(t, f.outcome)
 	d.logger.Warn("DynamoDB call failed", "operation", r.Name, "table", r.Target(), "code", f.refusal.code,
 		"status", f.refusal.status, "requestId", f.refusal.requestID)
 	return nil, f
@@ -141,9 +165,9 @@ func wait(ctx context.Context, d time.Duration) {
 // notNow is the failure of a call that did not get its turn.
 func notNow(r throughput.Request, err error) *failure {
 	f := &failure{request: r, refusal: &refusal{message: err.Error(), unsent: true}, errType: activities.TypeUnavailable}
-	var l *later
+	var l *scheduler.Later
 	if errors.As(err, &l) {
-		f.errType, f.delay = activities.TypeThrottled, l.delay
+		f.errType, f.delay = activities.TypeThrottled, l.Delay
 	}
 	return f
 }

@@ -34,31 +34,46 @@ func (p provisioned) of(d throughput.Direction) throughput.Milli {
 	return throughput.Units(max(fixed, most))
 }
 
-// describeCapacity asks the service, through the control plane's own budget. A
-// repeat asks again.
+// describeCapacity asks the service, one question a budget and half minute, without
+// a lease of the control plane's budget: who asks for that would wait for its owner
+// first. A repeat asks again.
 func (d *Activities) describeCapacity(ctx context.Context, in wire.ProvisionedInput) (wire.ProvisionedOutput, error) {
 	r, err := throughput.ParseResource(in.Resource)
 	if err != nil {
 		return wire.ProvisionedOutput{}, activities.Invalid(wire.DescribeCapacity.Name, err)
 	}
-	request, err := json.Marshal(map[string]string{"TableName": r.Table})
+	document, err := json.Marshal(map[string]string{"TableName": r.Table})
 	if err != nil {
 		return wire.ProvisionedOutput{}, err
 	}
-	alive, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
-	defer stop()
-	answer, err := d.Call(alive, "DescribeTable", request, 1)
-	if activities.TypeOf(err) == activities.TypeNotFound {
-		return wire.ProvisionedOutput{}, nil
-	}
+	request, err := throughput.ParseRequest("DescribeTable", document)
 	if err != nil {
-		return wire.ProvisionedOutput{}, err
+		return wire.ProvisionedOutput{}, activities.Invalid(wire.DescribeCapacity.Name, err)
+	}
+	answer, err := d.service.send(ctx, request.Name, request.Tables, document)
+	if err != nil {
+		failed := failureOf(request, err)
+		if failed.errType == activities.TypeNotFound {
+			return wire.ProvisionedOutput{}, nil
+		}
+		return wire.ProvisionedOutput{}, failed.error(&attempt{operation: "DescribeCapacity", number: 1})
 	}
 	var table described
 	if err := json.Unmarshal(answer, &table); err != nil {
 		return wire.ProvisionedOutput{}, activities.Invalid(wire.DescribeCapacity.Name, err)
 	}
 	return wire.ProvisionedOutput{UnitsPerSecond: table.of(r)}, nil
+}
+
+// Owners is the activity that the owners of budgets need: it is registered also
+// where they run, for those that nobody has leased from yet.
+func (d *Activities) Owners() activities.System { return owners{d} }
+
+type owners struct{ d *Activities }
+
+// All registers the activity under its name.
+func (o owners) All() []activities.Named {
+	return []activities.Named{activities.On(wire.DescribeCapacity, o.d.describeCapacity)}
 }
 
 func (t described) of(r throughput.Resource) throughput.Milli {

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/log"
 
 	"sluice/activities"
+	"sluice/activities/dynamodb/scheduler"
 	"sluice/internal/throughput"
 	"sluice/internal/wire"
 )
@@ -21,7 +22,7 @@ type Activities struct {
 	service   *service
 	marks     activities.HeartbeatRecorder
 	logger    log.Logger
-	scheduler *scheduler
+	scheduler *scheduler.Scheduler
 	keys      tableKeys
 	payload   int
 }
@@ -34,8 +35,13 @@ type Config struct {
 	Place string
 	// Worker names this process among the fleet's.
 	Worker string
+	// TaskQueue is where this worker runs activities; the owner of a budget looks up
+	// there what is provisioned.
+	TaskQueue string
+	// Steady is how long leases of a share that stays alike may be; 0 = 30 s.
+	Steady time.Duration
 	// Owner hands out shares of budgets; nil lets every call go at once.
-	Owner BudgetOwner
+	Owner scheduler.Owner
 	// Marks records that a write is about to be sent that must not be repeated;
 	// nil in programs without activities.
 	Marks   activities.HeartbeatRecorder
@@ -49,36 +55,25 @@ type Config struct {
 
 // New makes the activities; Close gives the shares of capacity back.
 func New(c Config) *Activities {
-	if c.MaxInFlight == 0 {
-		c.MaxInFlight = 64
-	}
-	if c.MaxWaiting == 0 {
-		c.MaxWaiting = 256
-	}
 	if c.MaxPayload == 0 {
 		c.MaxPayload = 2<<20 - 16<<10
 	}
-	if c.Metrics == nil {
-		c.Metrics = client.MetricsNopHandler
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	return &Activities{
+	d := &Activities{
 		service: &service{client: c.Client, asking: make(chan struct{}, 1)},
 		marks:   c.Marks,
 		logger:  c.Logger,
 		payload: c.MaxPayload,
-		scheduler: &scheduler{
-			now: time.Now, place: c.Place, worker: c.Worker, owner: c.Owner,
-			logger: c.Logger, metrics: c.Metrics,
-			inFlight: c.MaxInFlight, slots: c.MaxWaiting,
-			accounts: map[throughput.Resource]*account{},
-			ctx:      ctx, stop: stop,
-		},
 	}
+	d.scheduler = scheduler.New(scheduler.Config{
+		Place: c.Place, Worker: c.Worker, TaskQueue: c.TaskQueue, Steady: c.Steady, Owner: c.Owner,
+		Logger: c.Logger, Metrics: c.Metrics, Partition: d.partition,
+		MaxInFlight: c.MaxInFlight, MaxWaiting: c.MaxWaiting,
+	})
+	return d
 }
 
 // Close ends the leases. Calls that still come are refused until their timeout.
-func (d *Activities) Close() { d.scheduler.close() }
+func (d *Activities) Close() { d.scheduler.Close() }
 
 // Call is for other activities of this package: one call of an operation, under
 // the throttle, from inside the caller's own attempt. document and answer are the
@@ -103,7 +98,7 @@ func (d *Activities) All() []activities.Named {
 			return d.run(ctx, op.Name, document)
 		}})
 	}
-	return append(all, activities.On(wire.DescribeCapacity, d.describeCapacity))
+	return append(all, d.Owners().All()...)
 }
 
 // run is one attempt of an activity. A repeat keeps the place of the first. Reads,

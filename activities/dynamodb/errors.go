@@ -9,6 +9,7 @@ import (
 
 	"sluice/activities"
 	"sluice/activities/awscall"
+	"sluice/activities/dynamodb/scheduler"
 	"sluice/internal/errortype"
 	"sluice/internal/throughput"
 	"sluice/internal/wire"
@@ -23,7 +24,7 @@ type failure struct {
 	errType string
 	delay   time.Duration
 	repeat  bool // the same request may be sent again
-	outcome outcome
+	outcome scheduler.Outcome
 	item    json.RawMessage
 	reasons json.RawMessage
 	ended   error // Temporal has ended the attempt, and nothing was sent
@@ -33,7 +34,22 @@ type failure struct {
 type faultBody struct {
 	Item                json.RawMessage
 	CancellationReasons json.RawMessage
-	ThrottlingReasons   []struct{ Resource string }
+	ThrottlingReasons   []throttlingReason
+}
+
+// throttlingReason is what the service blames a throttle on, such as
+// "TableWriteKeyRangeThroughputExceeded" and the ARN of a table or index.
+type throttlingReason struct{ Reason, Resource string }
+
+// ofKeyRange reports that nothing but the range of keys is blamed that a call's own
+// is in: the table has capacity left.
+func ofKeyRange(reasons []throttlingReason) bool {
+	for _, r := range reasons {
+		if !strings.Contains(r.Reason, "KeyRange") {
+			return false
+		}
+	}
+	return len(reasons) > 0
 }
 
 // failureOf decides what an error of send means for this request.
@@ -67,9 +83,10 @@ func failureOf(r throughput.Request, err error) *failure {
 		f.errType, f.repeat = f.refusal.access, false // it was repeated once
 	}
 	f.outcome = f.cost(throttled)
+	f.outcome.KeyRange = throttled > 0 && ofKeyRange(body.ThrottlingReasons)
 	for _, reason := range body.ThrottlingReasons {
 		if _, index, ok := strings.Cut(reason.Resource, "/index/"); ok {
-			f.outcome.indexes = append(f.outcome.indexes, index)
+			f.outcome.Indexes = append(f.outcome.Indexes, index)
 		}
 	}
 	return f
@@ -115,14 +132,14 @@ func meaning(r throughput.Request, v awscall.Verdict) (errType string, repeat bo
 // false condition its estimate, since the service charges for the second and has
 // nothing left for the first; so what may have been done. What the service did
 // not look at costs nothing.
-func (f *failure) cost(throttled int) outcome {
+func (f *failure) cost(throttled int) scheduler.Outcome {
 	switch {
 	case throttled > 0:
-		return outcome{throttled: throttled}
+		return scheduler.Outcome{Throttled: throttled}
 	case f.verdict.Kind == awscall.Condition, f.verdict.Applied:
-		return outcome{}
+		return scheduler.Outcome{}
 	default:
-		return outcome{unsent: true}
+		return scheduler.Outcome{Unsent: true}
 	}
 }
 
@@ -134,13 +151,26 @@ func (f *failure) error(a *attempt) error {
 		failure.Checkpoint = a.checkpoint()
 		failure.Delay = f.delay
 		if failure.Delay == 0 {
-			failure.Delay = max(betweenAttempts.Ceiling(a.number)/2, time.Second)
+			failure.Delay = f.again(a.number)
 		}
 	} else if a.applied > 0 {
 		failure.Message += fmt.Sprintf("; the first %d requests of the batch are applied", a.applied)
 	}
 	return activities.Fail(f.errType, failure)
 }
+
+// again is when another attempt is worth making. After throttles that is soon: the
+// budget has them in it, and sends the call back by itself where its turn is far off.
+func (f *failure) again(attempt int) time.Duration {
+	if f.errType == activities.TypeThrottled {
+		attempt = min(attempt, throttledAttempts)
+	}
+	return max(betweenAttempts.Ceiling(attempt)/2, time.Second)
+}
+
+// throttledAttempts is the attempt from which on the wait after throttles grows no
+// more.
+const throttledAttempts = 3
 
 // invalid is the error for a document that is wrong before it is sent.
 func invalid(r throughput.Request, err error) error {

@@ -20,11 +20,14 @@ const keysKept = 10 * time.Minute
 type tableKeys struct {
 	mu    sync.Mutex
 	known map[string]tableKey
+	// asking says that the key of a table is being looked up for the scheduler.
+	asking bool
 }
 
 type tableKey struct {
-	names []string
-	at    time.Time
+	names      []string
+	partitions map[string]string // attribute of the partition key by index, "" the table's
+	at         time.Time
 }
 
 func (k *tableKeys) get(table string, now time.Time) (names []string, ok bool) {
@@ -34,13 +37,39 @@ func (k *tableKeys) get(table string, now time.Time) (names []string, ok bool) {
 	return known.names, ok && now.Sub(known.at) < keysKept
 }
 
-func (k *tableKeys) put(table string, names []string, now time.Time) {
+func (k *tableKeys) put(table string, key tableKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.known == nil || len(k.known) >= mostTables {
 		k.known = map[string]tableKey{} // bounded; what is in use is asked again
 	}
-	k.known[table] = tableKey{names, now}
+	k.known[table] = key
+}
+
+// partition is the attribute of the partition key of a table or index, as it was
+// last described; "" where it was not, and then somebody looks.
+func (d *Activities) partition(table, index string) string {
+	d.keys.mu.Lock()
+	defer d.keys.mu.Unlock()
+	known, ok := d.keys.known[table]
+	if !ok && !d.keys.asking {
+		d.keys.asking = true
+		d.scheduler.Background(func(ctx context.Context) { d.learnKey(ctx, table) })
+	}
+	return known.partitions[index]
+}
+
+// learnKey describes a table, one at a time; where that fails, the next hot key of
+// it asks again.
+func (d *Activities) learnKey(ctx context.Context, table string) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, err := d.describeKey(ctx, &attempt{}, table); err != nil {
+		d.logger.Debug("the key of a table with a hot key is not known", "table", table, "error", err)
+	}
+	d.keys.mu.Lock()
+	defer d.keys.mu.Unlock()
+	d.keys.asking = false
 }
 
 const mostTables = 1000
@@ -85,19 +114,41 @@ func (d *Activities) describeKey(ctx context.Context, a *attempt, table string) 
 	}
 	var told struct {
 		Table struct {
-			KeySchema []struct{ AttributeName string }
+			KeySchema              keySchema
+			GlobalSecondaryIndexes []describedIndexKey
+			LocalSecondaryIndexes  []describedIndexKey
 		}
 	}
 	if err := json.Unmarshal(answer, &told); err != nil {
 		return nil, err
 	}
-	var names []string
+	key := tableKey{at: time.Now(), partitions: map[string]string{"": told.Table.KeySchema.partition()}}
 	for _, attribute := range told.Table.KeySchema {
-		names = append(names, attribute.AttributeName)
+		key.names = append(key.names, attribute.AttributeName)
 	}
-	slices.Sort(names)
-	d.keys.put(table, names, time.Now())
-	return names, nil
+	slices.Sort(key.names)
+	for _, index := range append(told.Table.GlobalSecondaryIndexes, told.Table.LocalSecondaryIndexes...) {
+		key.partitions[index.IndexName] = index.KeySchema.partition()
+	}
+	d.keys.put(table, key)
+	return key.names, nil
+}
+
+// keySchema is the attributes of a key.
+type keySchema []struct{ AttributeName, KeyType string }
+
+func (k keySchema) partition() string {
+	for _, attribute := range k {
+		if attribute.KeyType == "HASH" {
+			return attribute.AttributeName
+		}
+	}
+	return ""
+}
+
+type describedIndexKey struct {
+	IndexName string
+	KeySchema keySchema
 }
 
 // lastByKey keeps the last write of each key. One whose key can't be read, for the

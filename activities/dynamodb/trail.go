@@ -30,6 +30,8 @@ type checkpoint struct {
 	// Token is what a transaction is sent under. The next try's own would be
 	// another, under which the service would do the work again.
 	Token string `json:"token,omitempty"`
+	// Said is what the service said when it last refused the call.
+	Said string `json:"said,omitempty"`
 	// Done is what a batch has achieved.
 	Done *batchDone `json:"done,omitempty"`
 }
@@ -69,6 +71,20 @@ func (t *trail) checkpoint() any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.now
+}
+
+// said records what the service said for the next heartbeat and attempt.
+func (t *trail) said(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now.Said = text
+}
+
+// lastSaid is what it said last, to this attempt or an earlier one.
+func (t *trail) lastSaid() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.now.Said
 }
 
 // achieved records the progress of a batch for the next heartbeat.

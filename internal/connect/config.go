@@ -1,5 +1,7 @@
 package connect
 
+import "sluice/internal/wire"
+
 // Config is what every program of Sluice takes, by flag or environment. kong
 // reads the tags.
 type Config struct {
@@ -9,6 +11,20 @@ type Config struct {
 	EncryptionKey string `help:"Key that encrypts all payloads in Temporal: 32 bytes in base64 (AES-256-GCM). Worker, starter and codec server need the same." env:"SLUICE_ENCRYPTION_KEY" placeholder:"BASE64"`
 	Compression   string `help:"Compression of what is sent to Temporal, and of its answers: none or gzip." env:"SLUICE_TEMPORAL_COMPRESSION" default:"none" enum:"none,gzip"`
 	PayloadBucket string `help:"S3 bucket for payloads over 256 KiB; without it those beyond Temporal's limit are refused." env:"SLUICE_PAYLOAD_BUCKET" placeholder:"BUCKET"`
+}
+
+// ThroughputConfig is which budgets a program's are, and where their owners run.
+type ThroughputConfig struct {
+	Scope     string `help:"Put in front of the region in the IDs of throughput budgets, where one namespace serves several accounts or endpoints." env:"SLUICE_THROUGHPUT_SCOPE"`
+	TaskQueue string `help:"Task queue of the owners of throughput budgets, which every worker polls; by default sluice-throughput, with a scope sluice-throughput-<scope>." env:"SLUICE_THROUGHPUT_TASK_QUEUE" placeholder:"QUEUE"`
+}
+
+// Owners is the task queue of the owners of budgets.
+func (c ThroughputConfig) Owners() string {
+	if c.TaskQueue != "" {
+		return c.TaskQueue
+	}
+	return wire.ThroughputQueue(c.Scope)
 }
 
 // AzureConfig is the access to Azure queues, one of the two.

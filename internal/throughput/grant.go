@@ -144,9 +144,9 @@ func (o *Owner) small(ceiling, free Milli, h, before Holder) (share Milli, ok bo
 			left -= other.Units
 		}
 	}
-	need := h.Demand.Total()*5/4 + h.Debt/Milli(LeaseTime/time.Second)
-	share = max(need, left/4)
-	if share < 1 || share > min(left, free) {
+	wanted := h.Demand.Total()
+	share = max(min(2*wanted, left), left/4)
+	if share < max(wanted*5/4, 1) || share > free || h.Debt > share*Milli(longWait/time.Second) {
 		return 0, false
 	}
 	return share, true

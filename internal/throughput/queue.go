@@ -2,6 +2,7 @@ package throughput
 
 import (
 	"container/heap"
+	"iter"
 	"time"
 )
 
@@ -77,6 +78,19 @@ func (q *Queue[T]) Len() (n int) {
 		n += len(c)
 	}
 	return n
+}
+
+// All are the values that wait, in no order.
+func (q *Queue[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, class := range q.classes {
+			for _, e := range class {
+				if !yield(e.Value) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Count is the number of waiting entries of a class.

@@ -21,6 +21,7 @@ type Request struct {
 	Capacity   string   // ReturnConsumedCapacity as the caller wrote it
 
 	sizes map[string]Milli // by table: what the request's own size says it costs
+	one   oneItem          // what a single call says of its item
 	shape string           // what calls like this one have in common
 }
 
@@ -52,6 +53,9 @@ type fields struct {
 	RequestItems           map[string]json.RawMessage
 	TransactItems          []map[string]transactItem
 	ExpressionValues       json.RawMessage `json:"ExpressionAttributeValues"`
+	Key                    json.RawMessage
+	KeyConditionExpression string
+	ExpressionNames        json.RawMessage `json:"ExpressionAttributeNames"`
 }
 
 type transactItem struct {
@@ -105,6 +109,7 @@ func ParseRequest(operation string, raw []byte) (Request, error) {
 		return r, errors.New("TableName: required")
 	default:
 		r.sizes[TableName(f.TableName)] = single(op, f)
+		r.one = oneItem{key: f.Key, item: f.Item, condition: f.KeyConditionExpression, names: f.ExpressionNames, values: f.ExpressionValues}
 	}
 	delete(r.sizes, "")
 	if len(r.sizes) == 0 {

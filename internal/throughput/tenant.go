@@ -1,6 +1,7 @@
 package throughput
 
 import (
+	"errors"
 	"time"
 
 	"sluice/internal/backoff"
@@ -19,8 +20,17 @@ const (
 	renewsWithin = 0.05
 )
 
-// askAgain is the wait after an owner did not answer.
-var askAgain = backoff.Policy{Base: 2 * time.Second, Cap: 30 * time.Second} //nolint:gochecknoglobals // a constant
+// ErrBusy is why an owner gave no answer that was asked by more workers at a time
+// than it can take.
+var ErrBusy = errors.New("asked by too many at a time")
+
+var (
+	// askAgain is the wait after an owner did not answer.
+	askAgain = backoff.Policy{Base: 2 * time.Second, Cap: 30 * time.Second} //nolint:gochecknoglobals // a constant
+	// askBusy is that of one that is asked by too many: however large the fleet is, it
+	// soon waits long enough for all of them together.
+	askBusy = backoff.Policy{Base: 8 * time.Second, Cap: 128 * time.Second} //nolint:gochecknoglobals // a constant
+)
 
 // A Tenant is a worker's side of its leases of one budget: what it may consume,
 // also when the owner can't be reached, and when it asks again. Random numbers in
@@ -33,6 +43,7 @@ type Tenant struct {
 	next     time.Time
 	early    bool // it asks before its time already
 	failures int
+	busy     int // of them, those for want of room
 }
 
 // Next is when to ask.
@@ -59,10 +70,15 @@ func (t *Tenant) Granted(asked, now time.Time, told Milli, l Lease, random float
 }
 
 // Failed is a question without an answer: the next one comes later and later, at
-// random, so that a fleet does not come back all at once.
-func (t *Tenant) Failed(now time.Time, random float64) {
+// random, so that a fleet does not come back all at once; and much later where the
+// owner has too many to answer.
+func (t *Tenant) Failed(now time.Time, err error, random float64) {
 	t.failures++
 	ceiling := askAgain.Ceiling(t.failures)
+	if errors.Is(err, ErrBusy) {
+		t.busy++
+		ceiling = askBusy.Ceiling(t.busy)
+	}
 	t.next = now.Add(ceiling/2 + time.Duration(float64(ceiling/2)*random))
 }
 

@@ -1,6 +1,8 @@
 package throughput
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -63,7 +65,7 @@ func TestFailuresBackOff(t *testing.T) {
 		var tenant Tenant
 		now := start
 		for n := range 12 {
-			tenant.Failed(now, rapid.Float64Range(0, 0.999).Draw(t, "random"))
+			tenant.Failed(now, errors.New("no answer"), rapid.Float64Range(0, 0.999).Draw(t, "random"))
 			wait := tenant.Next().Sub(now)
 			require.GreaterOrEqual(t, wait, min(time.Second<<n, 15*time.Second))
 			require.LessOrEqual(t, wait, 30*time.Second)
@@ -75,6 +77,21 @@ func TestFailuresBackOff(t *testing.T) {
 	})
 }
 
+// An owner that is asked by too many is left in peace for as long as the fleet is
+// large: the window doubles until all together ask no more than it can answer.
+func TestAFleetThatAsksTooMuchAtATimeSpreadsOut(t *testing.T) {
+	var tenant Tenant
+	now := start
+	for n, least := range []int{4, 8, 16, 32, 64, 64} {
+		tenant.Failed(now, fmt.Errorf("lease: %w", ErrBusy), 0)
+		require.Equal(t, time.Duration(least)*time.Second, tenant.Next().Sub(now), n)
+		now = tenant.Next()
+	}
+	tenant.Granted(now, now, 0, leaseFor(1, 8*time.Second), 0.5)
+	tenant.Failed(now, ErrBusy, 0)
+	require.Equal(t, 4*time.Second, tenant.Next().Sub(now), "an answer ends that")
+}
+
 func TestALostOwnerLeavesAShareForOneLeaseMore(t *testing.T) {
 	var tenant Tenant
 	share := func(after time.Duration) float64 {
@@ -83,12 +100,12 @@ func TestALostOwnerLeavesAShareForOneLeaseMore(t *testing.T) {
 		return units.Float()
 	}
 	require.Zero(t, share(0), "nothing before anybody was asked")
-	tenant.Failed(start, 0)
+	tenant.Failed(start, errors.New("no answer"), 0)
 	require.Equal(t, 1.0, share(0), "a unit where there never was a lease")
 
 	tenant.Granted(start, start, 0, leaseFor(40, 8*time.Second), 0)
 	require.Equal(t, 40.0, share(100*time.Second), "a late question is no lost owner")
-	tenant.Failed(at(8*time.Second), 0)
+	tenant.Failed(at(8*time.Second), errors.New("no answer"), 0)
 	require.Equal(t, 40.0, share(15*time.Second))
 	require.Equal(t, 20.0, share(16*time.Second))
 	require.Equal(t, 10.0, share(24*time.Second))
@@ -96,7 +113,7 @@ func TestALostOwnerLeavesAShareForOneLeaseMore(t *testing.T) {
 
 	small := leaseFor(0.2, 8*time.Second)
 	tenant.Granted(start, start, 0, small, 0)
-	tenant.Failed(at(8*time.Second), 0)
+	tenant.Failed(at(8*time.Second), errors.New("no answer"), 0)
 	require.Equal(t, 0.2, share(time.Hour), "never more than it had")
 
 	free := leaseFor(0, 8*time.Second)
@@ -104,13 +121,13 @@ func TestALostOwnerLeavesAShareForOneLeaseMore(t *testing.T) {
 	tenant.Granted(start, start, 0, free, 0)
 	_, unlimited := tenant.Share(at(time.Second), 0)
 	require.True(t, unlimited)
-	tenant.Failed(at(8*time.Second), 0)
+	tenant.Failed(at(8*time.Second), errors.New("no answer"), 0)
 	require.Equal(t, 25.0, share(16*time.Second), "half of what it consumed where there was no limit")
 
 	paused := leaseFor(0, 8*time.Second)
 	paused.Paused = true
 	tenant.Granted(start, start, 0, paused, 0)
-	tenant.Failed(at(8*time.Second), 0)
+	tenant.Failed(at(8*time.Second), errors.New("no answer"), 0)
 	require.Zero(t, share(time.Hour), "a pause stays")
 }
 

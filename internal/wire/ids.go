@@ -19,6 +19,15 @@ func TaskID(taskID string, runID int64) string { return fmt.Sprintf("task/%s/%d"
 // "dynamodb/eu-west-1/orders/read".
 func ThroughputID(resource string) string { return "throughput/" + resource }
 
+// ThroughputQueue is the task queue of the owners of budgets, which every worker of a
+// scope polls, whatever its own queue is; "" is no scope.
+func ThroughputQueue(scope string) string {
+	if scope == "" {
+		return "sluice-throughput"
+	}
+	return "sluice-throughput-" + scope
+}
+
 // ThroughputResource is the twin of ThroughputID.
 func ThroughputResource(id string) (resource string, ok bool) {
 	return strings.CutPrefix(id, "throughput/")

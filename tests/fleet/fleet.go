@@ -7,6 +7,7 @@ package fleet
 
 import (
 	"container/heap"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -21,6 +22,8 @@ const (
 	// patience is how long a worker waits for one.
 	patience = 10 * time.Second
 )
+
+var errNoAnswer = errors.New("no answer")
 
 // A Fleet is what is simulated.
 type Fleet struct {
@@ -124,7 +127,7 @@ func (r *Run) ask(e event) {
 	r.busy = max(r.busy, e.at)
 	if wait := r.busy - e.at; wait > patience || (r.Lost != nil && r.Lost(e.at)) {
 		r.look.Failed++
-		t.Failed(now.Add(patience), r.random.Float64())
+		t.Failed(now.Add(patience), errNoAnswer, r.random.Float64())
 		r.again(e)
 		return
 	}

@@ -75,6 +75,7 @@ func (r *budget) describe(ctx workflow.Context) {
 	options.TaskQueue = r.owner.TaskQueue
 	options.ScheduleToStartTimeout = 10 * time.Second
 	options.StartToCloseTimeout = 15 * time.Second
+	options.HeartbeatTimeout = 0 // it is one short call
 	options.ScheduleToCloseTimeout = 40 * time.Second
 	options.RetryPolicy.MaximumInterval = 4 * time.Second
 	options.Summary = "what is provisioned for " + r.owner.Resource

@@ -36,8 +36,8 @@ func (o Owners) Start(resource string) client.WithStartWorkflowOperation {
 	return o.Client.NewWithStartWorkflowOperation(options, wire.TypeThroughput, input)
 }
 
-// Lease asks the owner of a resource for a share, and starts it where none runs:
-// right away for a worker without a lease, else only when it turns out to be gone.
+// Lease asks the owner of a resource for a share, and starts it where none runs.
+// With a client that has AskOnce it is asked once.
 func (o Owners) Lease(ctx context.Context, resource string, request throughput.LeaseRequest) (lease throughput.Lease, err error) {
 	update := client.UpdateWorkflowOptions{
 		WorkflowID:   wire.ThroughputID(resource),
@@ -45,18 +45,19 @@ func (o Owners) Lease(ctx context.Context, resource string, request throughput.L
 		Args:         []any{request},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	}
-	var handle client.WorkflowUpdateHandle
+	ctx = context.WithValue(ctx, once{}, true)
 	var gone *serviceerror.NotFound
-	if request.For > 0 {
-		handle, err = o.Client.UpdateWorkflow(ctx, update)
-	}
-	if request.For == 0 || errors.As(err, &gone) {
+	handle, err := o.Client.UpdateWorkflow(ctx, update)
+	if errors.As(err, &gone) {
 		handle, err = o.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: o.Start(resource), UpdateOptions: update,
 		})
 	}
 	if err == nil {
 		err = handle.Get(ctx, &lease)
+	}
+	if busy(err) {
+		err = fmt.Errorf("%w: %w", throughput.ErrBusy, err)
 	}
 	if err != nil {
 		return lease, fmt.Errorf("lease of %s: %w", resource, err)

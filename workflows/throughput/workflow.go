@@ -61,10 +61,9 @@ type budget struct {
 
 // serve takes signals, waits for what happens without a message, and for the end.
 func (r *budget) serve(ctx workflow.Context) (*throughput.Status, error) {
-	info := workflow.GetInfo(ctx)
 	for {
 		r.rearm = false
-		if err := r.await(ctx, func() bool { return r.rearm || r.signals.Pending() || info.GetContinueAsNewSuggested() }); err != nil {
+		if err := r.await(ctx, func() bool { return r.rearm || r.signals.Pending() || r.long(ctx) }); err != nil {
 			return nil, err
 		}
 		r.signals.Take(ctx, r.signalled(ctx))
@@ -74,7 +73,7 @@ func (r *budget) serve(ctx workflow.Context) (*throughput.Status, error) {
 			return nil, err
 		}
 		ending := r.owner.Idle(now)
-		if !ending && !info.GetContinueAsNewSuggested() {
+		if !ending && !r.long(ctx) {
 			continue
 		}
 		r.giveUpLookUp()
@@ -92,6 +91,16 @@ func (r *budget) serve(ctx workflow.Context) (*throughput.Status, error) {
 		r.rolling = false
 	}
 }
+
+// long reports that the run is to end: sooner than the server asks for, since a
+// worker that takes it over, or lost its place in it, reads all of it first, while the
+// fleet waits for its leases.
+func (r *budget) long(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() >= longHistory
+}
+
+const longHistory = 2000
 
 // await waits for the condition or the owner's next instant. While leases keep
 // moving that instant the timer in place stays: each would cost two events more.

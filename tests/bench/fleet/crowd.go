@@ -3,16 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"sluice/internal/connect"
 	"sluice/internal/duration"
@@ -42,6 +41,7 @@ type crowd struct {
 	leases  []held // by worker
 	granted []float64
 	served  []time.Duration
+	errors  map[string]bool
 }
 
 // A question is one lease asked for.
@@ -57,39 +57,25 @@ type held struct {
 }
 
 func newCrowd(ctx context.Context, s *harness.Stack, workers int) (*crowd, error) {
-	table, err := makeTable(ctx, s)
-	if err != nil {
-		return nil, err
-	}
+	table := s.NewTable(harness.Table{Read: provisioned, Write: provisioned})
 	c := &crowd{
-		workers: workers, leases: make([]held, workers), served: make([]time.Duration, workers),
+		workers: workers, leases: make([]held, workers), served: make([]time.Duration, workers), errors: map[string]bool{},
 		resource: fmt.Sprintf("dynamodb/%s/us-east-1/%s/write", s.TaskQueue, table),
 		demand: func(worker int, _ time.Duration) throughput.Milli {
 			return throughput.Units(3 * ceiling / float64(workers) * (0.5 + float64(worker%11)/10))
 		},
 	}
 	for range min(connections, workers) {
-		dialled, err := client.DialContext(ctx, client.Options{HostPort: s.Env("TEMPORAL_ADDRESS"), Logger: connect.TemporalLogger(zap.NewNop())})
+		dialled, err := client.DialContext(ctx, client.Options{
+			HostPort: s.Env("TEMPORAL_ADDRESS"), Logger: connect.TemporalLogger(zap.NewNop()),
+			ConnectionOptions: client.ConnectionOptions{DialOptions: []grpc.DialOption{budgets.AskOnce()}},
+		})
 		if err != nil {
 			return nil, err
 		}
 		c.owners = append(c.owners, budgets.Owners{Client: dialled, TaskQueue: s.TaskQueue})
 	}
 	return c, nil
-}
-
-func makeTable(ctx context.Context, s *harness.Stack) (string, error) {
-	name := s.Name("fleet")
-	_, err := s.DynamoDB.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName:             &name,
-		AttributeDefinitions:  []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:             []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-		ProvisionedThroughput: &types.ProvisionedThroughput{ReadCapacityUnits: aws.Int64(provisioned), WriteCapacityUnits: aws.Int64(provisioned)},
-	})
-	if err != nil {
-		return "", err
-	}
-	return name, dynamodb.NewTableExistsWaiter(s.DynamoDB).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, time.Minute)
 }
 
 // run has all workers lease for a time.
@@ -141,7 +127,8 @@ func (c *crowd) work(ctx context.Context, worker int) {
 		cancel()
 		answered := time.Now()
 		if err != nil {
-			tenant.Failed(answered, rand.Float64())
+			c.complain(err)
+			tenant.Failed(answered, err, rand.Float64())
 		} else {
 			last = now
 			tenant.Granted(now, answered, demand, lease, rand.Float64())
@@ -161,6 +148,16 @@ func (c *crowd) note(worker int, first time.Time, q question, lease throughput.L
 	c.leases[worker] = held{lease.UnitsPerSecond, answered.Add(lease.Validity())}
 	if c.served[worker] == 0 && lease.UnitsPerSecond > 0 {
 		c.served[worker] = answered.Sub(first)
+	}
+}
+
+// complain tells an error that was not seen yet.
+func (c *crowd) complain(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.errors[err.Error()] && len(c.errors) < 10 {
+		c.errors[err.Error()] = true
+		log.Printf("%d workers: %v", c.workers, err)
 	}
 }
 

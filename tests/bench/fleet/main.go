@@ -12,6 +12,8 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"strconv"
+	"strings"
 	"time"
 
 	"sluice/tests/fleet"
@@ -34,32 +36,38 @@ const (
 func main() {
 	log.SetFlags(0)
 	seconds := flag.Int("seconds", 90, "how long each fleet is watched")
+	fleets := flag.String("fleets", "10,50,200,1000", "workers of each fleet")
 	large := flag.Int("simulated", 10_000, "workers that are simulated without a server; 0 leaves that out")
 	flag.Parse()
-	if err := measure(time.Duration(*seconds)*time.Second, *large); err != nil {
+	if err := measure(*fleets, time.Duration(*seconds)*time.Second, *large); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func measure(length time.Duration, large int) error {
+func measure(fleets string, length time.Duration, large int) error {
 	if large > 0 {
 		fmt.Printf("simulated without a server: %+v\n\n", fleet.Large(large))
 	}
 	p := &harness.Program{}
 	defer p.Close()
 	s := harness.Start(p, harness.Options{Own: true})
-	s.StartWorker("SLUICE_LOG_LEVEL=error") // runs the owners
+	owners := s.StartWorker("SLUICE_LOG_LEVEL=error") // runs the owners
+	defer func() { log.Print(owners.Logs()) }()
 	fmt.Printf("%-8s %9s %8s %8s %8s   %s\n", "workers", "leases/s", "failed", "granted", "p95 s", "before that: failed, p95 s, all served after s")
 	out := map[string]any{}
 	ctx := context.Background()
-	for _, workers := range []int{10, 50, 200, 1000} {
+	for _, size := range strings.Split(fleets, ",") {
+		workers, err := strconv.Atoi(size)
+		if err != nil {
+			return err
+		}
 		c, err := newCrowd(ctx, s, workers)
 		if err != nil {
 			return err
 		}
 		c.run(ctx, length)
 		f, early := c.figures(from, length), c.figures(0, from)
-		out[fmt.Sprint(workers)] = f
+		out[size] = f
 		fmt.Printf("%-8d %9.2f %8.4f %8.3f %8.3f   %.4f, %.3f, %.1f\n", workers,
 			f.LeasesPerSecond, f.Failed, f.Granted, f.P95Seconds, early.Failed, early.P95Seconds, c.servedAfter().Seconds())
 	}

@@ -96,7 +96,7 @@ func TestAnOwnerThatCannotBeReached(t *testing.T) {
 	outputs(t, run)
 	require.Contains(t, w.Logs(), "budget owner not reached")
 
-	s.StartWorker("SLUICE_TASK_QUEUE=" + nobody)
+	s.StartWorker("SLUICE_THROUGHPUT_TASK_QUEUE=" + nobody)
 	awaitStatus(t, s, name, "write", "the worker has a share", func(st throughput.Status) bool { return len(st.Leases) > 0 })
 	outputs(t, caller(t, s)("PutItem", 0, puts(name, 60, "")...))
 }

@@ -1,4 +1,4 @@
-package dynamodb
+package scheduler
 
 import (
 	"time"
@@ -13,6 +13,33 @@ type figures struct {
 	length, age, rate, debt client.MetricsGauge
 	units, refused          client.MetricsCounter
 	told                    throughput.Milli // part of a unit not counted yet
+}
+
+// mostLabels bounds the tables and indexes that metrics tell apart: documents name
+// them, and whatever reads metrics keeps every name for ever.
+const mostLabels = 1000
+
+// labels are the names that metrics have told so far.
+type labels struct{ told map[[2]string]bool }
+
+// figures are those of an account; a hot key has none of its own, since keys are
+// data. What comes after the most that are told apart is told as "(others)".
+func (l *labels) figures(handler client.MetricsHandler, name accountName) figures {
+	r := name.Resource
+	if name.key != "" {
+		return newFigures(client.MetricsNopHandler, r)
+	}
+	if label := [2]string{r.Table, r.Index}; !l.told[label] {
+		if len(l.told) >= mostLabels {
+			r.Table, r.Index = "(others)", ""
+		} else {
+			if l.told == nil {
+				l.told = map[[2]string]bool{}
+			}
+			l.told[label] = true
+		}
+	}
+	return newFigures(handler, r)
 }
 
 func newFigures(handler client.MetricsHandler, r throughput.Resource) figures {

@@ -1,4 +1,4 @@
-package dynamodb
+package scheduler
 
 import (
 	"context"
@@ -28,29 +28,28 @@ const (
 	pausedFor = 30 * time.Second
 )
 
-// A BudgetOwner hands out the shares of budgets by the name of their resource.
-// Either call may take as long as its context lets it.
-type BudgetOwner interface {
-	Lease(ctx context.Context, resource string, request throughput.LeaseRequest) (throughput.Lease, error)
-	Release(ctx context.Context, resource, worker string) error
-}
-
-// A scheduler decides when the calls of one worker go out. Every table or index
+// A Scheduler decides when the calls of one worker go out. Every table or index
 // and direction has an account: its share of the fleet's budget and what was
 // charged to it. Calls that need the same accounts wait in one group; groups that
 // have the same first account form a line, in which priority, then first arrival
 // decide, and whose calls in flight are bounded.
-type scheduler struct {
+type Scheduler struct {
 	mu        sync.Mutex
 	now       func() time.Time
 	place     string
 	worker    string
-	owner     BudgetOwner // nil: no limit
+	taskQueue string        // where this worker runs activities
+	steady    time.Duration // how long leases of a share that stays alike may be
+	owner     Owner         // nil: no limit
 	logger    log.Logger
 	metrics   client.MetricsHandler
 	inFlight  int // most of a line
 	slots     int // most waiting in a line
-	accounts  map[throughput.Resource]*account
+	accounts  map[accountName]*account
+	hot       map[throughput.Resource]int // accounts of its keys
+	partition func(table, index string) (attribute string)
+	labels    labels
+	evicted   time.Time // when idle accounts last made room
 	estimates throughput.Estimates
 	seq       uint64
 
@@ -69,14 +68,15 @@ type line struct {
 	timer    *time.Timer
 }
 
-// A ticket is one call on its way through the scheduler.
-type ticket struct {
+// A Ticket is one call on its way through the scheduler.
+type Ticket struct {
 	request throughput.Request
 	line    *line
 	group   *group
 	charges []accountCharge
-	entry   throughput.Entry[*ticket]
+	entry   throughput.Entry[*Ticket]
 	granted chan struct{}
+	back    chan error // why it is sent back before it gives up by itself
 }
 
 type accountCharge struct {
@@ -84,21 +84,21 @@ type accountCharge struct {
 	units   throughput.Milli
 }
 
-// later is why a call can't wait here, and when it is worth asking again.
-type later struct {
-	delay  time.Duration
-	reason string
+// Later is why a call can't wait here, and when it is worth asking again.
+type Later struct {
+	Delay  time.Duration
+	Reason string
 }
 
-func (l *later) Error() string {
-	return fmt.Sprintf("%s; again in %v", l.reason, l.delay.Round(time.Millisecond))
+func (l *Later) Error() string {
+	return fmt.Sprintf("%s; again in %v", l.Reason, l.Delay.Round(time.Millisecond))
 }
 
-// acquire waits until the call may go out, and charges what it is expected to
-// cost; settle must follow. It returns *later when the wait is Temporal's to do,
+// Acquire waits until the call may go out, and charges what it is expected to
+// cost; Settle must follow. It returns *Later when the wait is Temporal's to do,
 // or the context's error. arrived is when the call was first made, which keeps its
 // place through all repeats.
-func (s *scheduler) acquire(ctx context.Context, r throughput.Request, class int, arrived time.Time) (*ticket, error) {
+func (s *Scheduler) Acquire(ctx context.Context, r throughput.Request, class int, arrived time.Time) (*Ticket, error) {
 	t, err := s.enqueue(r, class, arrived)
 	if err != nil {
 		return nil, err
@@ -118,33 +118,35 @@ func (s *scheduler) acquire(ctx context.Context, r throughput.Request, class int
 			return nil, l
 		}
 		return t, nil
+	case err := <-t.back:
+		return nil, err
 	case <-ctx.Done():
 		if !s.leave(t) {
-			s.settle(t, outcome{unsent: true})
+			s.Settle(t, Outcome{Unsent: true})
 		}
 		return nil, context.Cause(ctx)
 	}
 }
 
 // enqueue puts the call in its place, or tells that the wait is too long.
-func (s *scheduler) enqueue(r throughput.Request, class int, arrived time.Time) (*ticket, error) {
+func (s *Scheduler) enqueue(r throughput.Request, class int, arrived time.Time) (*Ticket, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	t := &ticket{request: r, charges: s.expected(r, now), granted: make(chan struct{})}
+	t := &Ticket{request: r, charges: s.expected(r, now), granted: make(chan struct{}), back: make(chan error, 1)}
 	first := t.charges[0].account
 	t.line = first.line
 	t.group = t.line.groupFor(t.charges)
 	s.seq++
-	t.entry = throughput.Entry[*ticket]{Value: t, Class: class, Arrived: arrived, Seq: s.seq, Cost: t.charges[0].units}
+	t.entry = throughput.Entry[*Ticket]{Value: t, Class: class, Arrived: arrived, Seq: s.seq, Cost: t.charges[0].units}
 
 	wait, paused := t.wait(now)
 	longest := patience
 	if t.line.count(class) < 2 {
 		longest = overtaken // so that a lower class is there when its tenth is due
 	}
-	if wait > longest || t.line.waiting >= s.slots {
-		return nil, first.deferCall(now, t, wait, paused)
+	if wait > longest || t.line.waiting >= s.slots || t.group.crowded(s.slots) {
+		return nil, t.deferCall(now, wait, paused)
 	}
 	t.group.queue.Push(&t.entry)
 	t.line.waiting++
@@ -157,7 +159,7 @@ func (s *scheduler) enqueue(r throughput.Request, class int, arrived time.Time) 
 
 // expected is what the request is thought to cost, its table first; the accounts
 // begin to lease their shares where they have none.
-func (s *scheduler) expected(r throughput.Request, now time.Time) []accountCharge {
+func (s *Scheduler) expected(r throughput.Request, now time.Time) []accountCharge {
 	if r.Control {
 		control := throughput.ControlPlane(s.place, r.Direction)
 		return []accountCharge{{s.account(control, now), throughput.Unit}}
@@ -170,57 +172,70 @@ func (s *scheduler) expected(r throughput.Request, now time.Time) []accountCharg
 			charges[0], charges[last] = charges[last], charges[0]
 		}
 	}
-	return charges
+	return s.withHotKeys(charges, r, now)
 }
 
-func (s *scheduler) resource(c throughput.Charge, r throughput.Request) throughput.Resource {
+func (s *Scheduler) resource(c throughput.Charge, r throughput.Request) throughput.Resource {
 	return throughput.Resource{Place: s.place, Table: c.Table, Index: c.Index, Direction: r.Direction}
 }
 
-// wait estimates how long the call would wait in its line.
-func (t *ticket) wait(now time.Time) (wait time.Duration, paused bool) {
-	var waiting [throughput.Priorities]throughput.Milli
+// wait estimates how long the call would wait in its line; for a hot key behind those
+// for that key alone.
+func (t *Ticket) wait(now time.Time) (wait time.Duration, paused bool) {
+	var waiting, own [throughput.Priorities]throughput.Milli
 	for _, g := range t.line.groups {
+		if g.hot() && g != t.group {
+			continue // they wait for their key, and nobody for them
+		}
 		for class, cost := range g.queue.Ahead(t.entry.Class, t.entry.Arrived) {
 			waiting[class] += cost
+			if g == t.group {
+				own[class] += cost
+			}
 		}
 	}
-	before := throughput.Before(waiting, t.entry.Class, t.entry.Cost)
 	for _, c := range t.charges {
-		wait = max(wait, c.account.wait(now, before))
-		paused = paused || c.account.paused
+		ahead := waiting
+		if c.account.hot() {
+			ahead = own
+		}
+		wait = max(wait, c.account.wait(now, throughput.Before(ahead, t.entry.Class, t.entry.Cost)))
+		paused = paused || c.account.paused()
 	}
 	return wait, paused
 }
 
 // giveUp takes a waiting call out and tells when to ask again; nil when it was
 // granted in the meantime.
-func (s *scheduler) giveUp(t *ticket) error {
+func (s *Scheduler) giveUp(t *Ticket) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !t.group.queue.Remove(&t.entry) {
+		if len(t.back) > 0 {
+			return <-t.back
+		}
 		return nil
 	}
 	s.left(t)
 	now := s.now()
 	wait, paused := t.wait(now)
-	return t.charges[0].account.deferCall(now, t, wait, paused)
+	return t.deferCall(now, wait, paused)
 }
 
 // leave takes a waiting call out that will not come again; it reports false when
-// it was granted in the meantime.
-func (s *scheduler) leave(t *ticket) bool {
+// it was granted in the meantime, and true as well when it was sent back.
+func (s *Scheduler) leave(t *Ticket) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !t.group.queue.Remove(&t.entry) {
-		return false
+		return len(t.back) > 0
 	}
 	s.left(t)
 	return true
 }
 
 // left accounts for a call that waits no longer.
-func (s *scheduler) left(t *ticket) {
+func (s *Scheduler) left(t *Ticket) {
 	t.line.waiting--
 	for _, c := range t.charges {
 		c.account.waiting[t.entry.Class] -= c.units
@@ -228,7 +243,7 @@ func (s *scheduler) left(t *ticket) {
 }
 
 // dispatch sends out what may go and sets the line's timer for the next.
-func (s *scheduler) dispatch(l *line, now time.Time) {
+func (s *Scheduler) dispatch(l *line, now time.Time) {
 	for l.waiting > 0 && l.inFlight < s.most(l) {
 		t := l.next(now)
 		if t == nil {
@@ -250,7 +265,7 @@ func (s *scheduler) dispatch(l *line, now time.Time) {
 // most is how many calls of a line may be in flight: as many as its share sends in
 // half a second, so that a service which stalls does not get all that it missed at
 // once and throttle it.
-func (s *scheduler) most(l *line) int {
+func (s *Scheduler) most(l *line) int {
 	rate, limited := l.first.budget.Rate()
 	if !limited {
 		return s.inFlight
@@ -259,8 +274,8 @@ func (s *scheduler) most(l *line) int {
 }
 
 // next is the call whose turn it is among those whose accounts are all ready.
-func (l *line) next(now time.Time) *ticket {
-	var heads [throughput.Priorities]*throughput.Entry[*ticket]
+func (l *line) next(now time.Time) *Ticket {
+	var heads [throughput.Priorities]*throughput.Entry[*Ticket]
 	var costs [throughput.Priorities]throughput.Milli
 	for _, g := range l.groups {
 		if g.queue.Len() == 0 || !g.ready(now) {
@@ -290,7 +305,7 @@ func (l *line) count(class int) (n int) {
 
 // arm sets the timer for when the first waiting group has all its accounts ready.
 // A line that waits for a lease, or for an answer, is woken by that.
-func (s *scheduler) arm(l *line, now time.Time) {
+func (s *Scheduler) arm(l *line, now time.Time) {
 	if l.timer != nil {
 		l.timer.Stop()
 		l.timer = nil
@@ -305,10 +320,7 @@ func (s *scheduler) arm(l *line, now time.Time) {
 		}
 		wait := time.Duration(0)
 		for _, a := range g.accounts {
-			if rate, limited := a.budget.Rate(); !a.known || (limited && rate == 0) {
-				wait = throughput.MaxWait // until the next lease
-			}
-			wait = max(wait, a.wait(now, 0))
+			wait = max(wait, a.readyIn(now))
 		}
 		soonest = min(soonest, wait)
 	}
@@ -317,7 +329,7 @@ func (s *scheduler) arm(l *line, now time.Time) {
 	}
 }
 
-func (s *scheduler) wake(l *line) {
+func (s *Scheduler) wake(l *line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dispatch(l, s.now())

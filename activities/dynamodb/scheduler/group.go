@@ -1,4 +1,4 @@
-package dynamodb
+package scheduler
 
 import (
 	"time"
@@ -9,7 +9,7 @@ import (
 // A group is the calls of a line that need the same accounts.
 type group struct {
 	accounts []*account
-	queue    throughput.Queue[*ticket]
+	queue    throughput.Queue[*Ticket]
 }
 
 func (g *group) ready(now time.Time) bool {
@@ -20,6 +20,20 @@ func (g *group) ready(now time.Time) bool {
 	}
 	return true
 }
+
+// hot reports that the group's calls are held back for one of their keys.
+func (g *group) hot() bool {
+	for _, a := range g.accounts {
+		if a.hot() {
+			return true
+		}
+	}
+	return false
+}
+
+// crowded reports that so many calls wait for a hot key here that more would keep
+// those of other keys out.
+func (g *group) crowded(slots int) bool { return g.hot() && g.queue.Len() >= slots/8 }
 
 // groupFor finds or makes the group of calls that need these accounts.
 func (l *line) groupFor(charges []accountCharge) *group {
