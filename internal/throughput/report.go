@@ -89,14 +89,6 @@ func (o *Owner) owes(now time.Time) Milli {
 	return owed
 }
 
-// rate is what the fleet consumes a second, as far as it was reported.
-func (o *Owner) rate() (rate Milli) {
-	for _, h := range o.Holders {
-		rate += h.Rate
-	}
-	return rate
-}
-
 // leased is what all leases in force give together.
 func (o *Owner) leased() (units Milli, unlimited bool) {
 	for _, h := range o.Holders {
