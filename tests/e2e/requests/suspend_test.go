@@ -280,8 +280,8 @@ func TestInputsThatCannotBeMade(t *testing.T) {
 	s := b.status(run)
 	for i, want := range []string{
 		`InvalidInput: job gone: input: "args.nothing": there is no such value`,
-		"InvalidInput: job huge: input: \"args.n > `5`\": a number that float64 can't hold exactly",
-		"InvalidInput: job lost: input: \"[args.n > `5`, args.n]\": a number that float64 can't hold exactly",
+		"InvalidInput: job huge: input: \"args.n > `5`\": 9007199254740993: a number that float64 can't hold exactly",
+		"InvalidInput: job lost: input: \"[args.n > `5`, args.n]\": 9007199254740993: a number that float64 can't hold exactly",
 		"ActivityNotRegisteredError: the worker that polls queue " + b.TaskQueue + " does not know the activity Test.Nobody",
 	} {
 		require.Equal(t, jobchain.Fail, s.Jobs[i].State)
