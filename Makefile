@@ -62,7 +62,7 @@ test: tools build check ## Run every test, those against the dev stack included
 	run() { echo "$$*" >&2; "$$@" || failed=1; }; \
 	run go test $(TESTFLAGS) -race -timeout 10m . ./internal/... ./activities/... ./workflows/... ./worker/... ./starter/...; \
 	(cd devstack && go test $(TESTFLAGS) -timeout 10m ./...) || failed=1; : "with -race kumo's hundred services would be compiled twice"; \
-	run go test $(TESTFLAGS) -p 1 -timeout 20m -count 1 ./tests/...; : "one dev stack at a time"; \
+	run go test $(TESTFLAGS) -p 1 -timeout 40m -count 1 ./tests/...; : "one dev stack at a time"; \
 	exit $$failed
 
 .PHONY: demo
