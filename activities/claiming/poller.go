@@ -254,20 +254,14 @@ func retryDelay(n int) time.Duration {
 }
 
 // sleep waits, but not past the end of the context or the worker's stop.
-func (p *poller) sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
+func (p *poller) sleep(ctx context.Context, d time.Duration) { sleepUnless(ctx, d, nil) }
 
 // rest is sleep that ends when a message comes.
-func (p *poller) rest(ctx context.Context, d time.Duration) {
+func (p *poller) rest(ctx context.Context, d time.Duration) { sleepUnless(ctx, d, p.control.woken) }
+
+// sleepUnless waits until the time is over, the context ends or somebody wakes it;
+// nobody does by a nil channel.
+func sleepUnless(ctx context.Context, d time.Duration, woken <-chan struct{}) {
 	if d <= 0 {
 		return
 	}
@@ -275,7 +269,7 @@ func (p *poller) rest(ctx context.Context, d time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-p.control.woken:
+	case <-woken:
 	case <-ctx.Done():
 	}
 }

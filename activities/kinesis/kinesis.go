@@ -35,8 +35,7 @@ type Settings struct {
 	Shard recordbatch.Pace
 }
 
-// DefaultSettings are those that the worker has without configuration
-// (contract §4); the pace is what the service allows a shard.
+// DefaultSettings are those that the worker has without configuration; the pace is what the service allows a shard.
 func DefaultSettings() Settings {
 	return Settings{
 		Limits:         recordbatch.Limits{Records: 500, RequestBytes: 5 << 20, RecordBytes: 1 << 20},

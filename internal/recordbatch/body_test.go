@@ -23,23 +23,28 @@ func TestBodyIsTheServicesJSON(t *testing.T) {
 			r.Items = append(r.Items, Item{Record: &record})
 		}
 		name, arn := rapid.String().Draw(t, "name"), rapid.SampledFrom([]string{"", "arn:aws:x"}).Draw(t, "arn")
-		var got struct {
-			StreamName, StreamARN string
-			Records               []struct {
-				Data                          []byte
-				PartitionKey, ExplicitHashKey string
-			}
-		}
-		require.NoError(t, json.Unmarshal(new(Encoder).AppendJSON(nil, &r, name, arn), &got))
-		require.Equal(t, name, got.StreamName)
-		require.Equal(t, arn, got.StreamARN)
-		require.Len(t, got.Records, len(want))
-		for i, g := range got.Records {
-			require.Equal(t, string(want[i].Data), string(g.Data))
-			require.Equal(t, want[i].Key, g.PartitionKey)
-			require.Equal(t, want[i].HashKey, g.ExplicitHashKey)
-		}
+		requireBody(t, json.Unmarshal, new(Encoder).AppendJSON(nil, &r, name, arn), name, arn, want)
 	})
+}
+
+// requireBody decodes a body by another's decoder and compares what it holds.
+func requireBody(t require.TestingT, decode func([]byte, any) error, body []byte, name, arn string, want []Record) {
+	var got struct {
+		StreamName, StreamARN string
+		Records               []struct {
+			Data                          []byte
+			PartitionKey, ExplicitHashKey string
+		}
+	}
+	require.NoError(t, decode(body, &got))
+	require.Equal(t, name, got.StreamName)
+	require.Equal(t, arn, got.StreamARN)
+	require.Len(t, got.Records, len(want))
+	for i, g := range got.Records {
+		require.Equal(t, string(want[i].Data), string(g.Data))
+		require.Equal(t, want[i].Key, g.PartitionKey)
+		require.Equal(t, want[i].HashKey, g.ExplicitHashKey)
+	}
 }
 
 func FuzzBase64(f *testing.F) {

@@ -145,7 +145,7 @@ func unmarshalLoosely(raw []byte, f *fields) error {
 	return nil
 }
 
-// repeatable holds contract §3: reads; puts and deletes without condition and
+// repeatable calls change nothing by being sent again: reads; puts and deletes without condition and
 // without ReturnValues; batch writes. A transaction is repeatable by its token,
 // which is the caller's to add.
 func repeatable(op Operation, f fields) bool {

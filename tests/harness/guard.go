@@ -156,12 +156,6 @@ func (g *Guard) Counters(t testing.TB) Counters {
 	return c
 }
 
-// ResetCounters sets all counters to zero, of other tests on the same stack too.
-func (g *Guard) ResetCounters(t testing.TB) {
-	t.Helper()
-	g.call(t, http.MethodPost, "/counters/reset", nil, nil)
-}
-
 // SetLimits merges limits into those in force.
 func (g *Guard) SetLimits(t testing.TB, limits Limits) {
 	t.Helper()

@@ -118,13 +118,6 @@ func (s *Service) Inject(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// Clear takes all faults back.
-func (s *Service) Clear() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
-}
-
 // Resolve ends a run from outside, as a cancellation or a deadline does: further
 // reclaims are answered 409.
 func (s *Service) Resolve(taskID string, runID int, state string) {

@@ -17,7 +17,7 @@ import (
 // by the throttles that workers report. Workers start it on demand; it ends by
 // itself after ten minutes without a lease, unless it is paused or set by hand.
 //
-// Messages: updates lease, release, pause, unpause, set (contract §3); pause and
+// Messages: updates lease, release, pause, unpause, set; pause and
 // unpause are signals too; query status.
 //
 // History: a lease costs 5 events (2 where several arrive together), whatever the
