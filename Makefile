@@ -97,6 +97,10 @@ help: ## List the targets
 soak: tools build ## Kill 200 workers and 20 servers during the main job
 	SLUICE_SOAK_KILLS=200 go test -v -count 1 -timeout 120m ./tests/faults/ingest
 
+.PHONY: bench-fleet
+bench-fleet: tools build ## Measure how large a fleet one budget serves; about 10 minutes; the last line is JSON
+	@go run ./tests/bench/fleet
+
 .PHONY: bench-claim
 bench-claim: tools build ## Claiming beside the bare start of the same Tasks, and 10,000 tasks with 3 kills
 	@SLUICE_BENCH=1 SLUICE_BENCH_OUTPUT=$(BIN)/bench-claim.json go test -run TestBenchClaim -v -count 1 -timeout 60m ./tests/bench/claiming

@@ -9,7 +9,8 @@ const (
 	// free for newcomers and for those who want more.
 	manyWorkers = 50
 	keptPart    = 3 // hundredths
-	// leavesPart is the part of what is free that one worker gets of it there.
+	// leavesPart is the part of what is free that one worker gets of it there, less
+	// while many come.
 	leavesPart = 16
 	// young is how long after its start an owner expects more workers than it knows.
 	young = 10 * time.Second
@@ -128,7 +129,8 @@ func (o *Owner) leaving(now time.Time, free Milli, before Holder) Milli {
 		return free
 	}
 	more := free - before.Units
-	return before.Units + max(more/Milli(max(2, min(n/2, leavesPart))), min(more, 1))
+	others := max(leavesPart, int(o.Arrivals.coming(now, o.Started)/2))
+	return before.Units + max(more/Milli(max(2, min(n/2, others))), min(more, 1))
 }
 
 // small is the share of a worker that has long wanted next to nothing: one that

@@ -27,6 +27,7 @@ const (
 	againSoonest = 2 * time.Second
 	// servedWithin bounds that: a share above 0 is to come within half a minute.
 	servedWithin = 10 * time.Second
+	shortEach    = time.Second / 64
 	// perSecond is how many leases are to be renewed in any second, where it can be
 	// helped.
 	perSecond = 7
@@ -96,9 +97,16 @@ func (o *Owner) spaced(now time.Time, length time.Duration) time.Duration {
 	return length + time.Duration(best)*time.Second*4/3
 }
 
-// soon is when one that has clearly less than it should have asks again; those of
-// a fleet that begins together are spread.
+// soon is when one that has clearly less than it should have asks again. Those of a
+// fleet that begins together are spread, and where they are very many they come later
+// than half a minute rather than all at once.
 func (o *Owner) soon(n time.Duration) time.Duration {
-	base := min(max(againSoonest, n*againEach), servedWithin)
+	short := time.Duration(0)
+	for _, h := range o.Holders {
+		if h.Short {
+			short++
+		}
+	}
+	base := min(max(againSoonest, n*againEach), max(servedWithin, short*shortEach))
 	return base + base*time.Duration(o.Leases%8)/16
 }
