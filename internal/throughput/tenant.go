@@ -28,8 +28,9 @@ var (
 	// askAgain is the wait after an owner did not answer.
 	askAgain = backoff.Policy{Base: 2 * time.Second, Cap: 30 * time.Second} //nolint:gochecknoglobals // a constant
 	// askBusy is that of one that is asked by too many: however large the fleet is, it
-	// soon waits long enough for all of them together.
-	askBusy = backoff.Policy{Base: 8 * time.Second, Cap: 128 * time.Second} //nolint:gochecknoglobals // a constant
+	// soon waits long enough for all of them together. It is spread widely, so that some
+	// come back early and leave room.
+	askBusy = backoff.Policy{Base: 20 * time.Second, Cap: 2 * time.Minute} //nolint:gochecknoglobals // a constant
 )
 
 // A Tenant is a worker's side of its leases of one budget: what it may consume,
@@ -75,11 +76,13 @@ func (t *Tenant) Granted(asked, now time.Time, told Milli, l Lease, random float
 func (t *Tenant) Failed(now time.Time, err error, random float64) {
 	t.failures++
 	ceiling := askAgain.Ceiling(t.failures)
+	least := ceiling / 2
 	if errors.Is(err, ErrBusy) {
 		t.busy++
 		ceiling = askBusy.Ceiling(t.busy)
+		least = ceiling / 10
 	}
-	t.next = now.Add(ceiling/2 + time.Duration(float64(ceiling/2)*random))
+	t.next = now.Add(least + time.Duration(float64(ceiling-least)*random))
 }
 
 // Wants asks early for more where a worker's demand has risen above what it told

@@ -82,14 +82,16 @@ func TestFailuresBackOff(t *testing.T) {
 func TestAFleetThatAsksTooMuchAtATimeSpreadsOut(t *testing.T) {
 	var tenant Tenant
 	now := start
-	for n, least := range []int{4, 8, 16, 32, 64, 64} {
+	for n, least := range []int{2, 4, 8, 12, 12} {
 		tenant.Failed(now, fmt.Errorf("lease: %w", ErrBusy), 0)
 		require.Equal(t, time.Duration(least)*time.Second, tenant.Next().Sub(now), n)
 		now = tenant.Next()
 	}
 	tenant.Granted(now, now, 0, leaseFor(1, 8*time.Second), 0.5)
 	tenant.Failed(now, ErrBusy, 0)
-	require.Equal(t, 4*time.Second, tenant.Next().Sub(now), "an answer ends that")
+	require.Equal(t, 2*time.Second, tenant.Next().Sub(now), "an answer ends that")
+	tenant.Failed(now, ErrBusy, 1)
+	require.Equal(t, 40*time.Second, tenant.Next().Sub(now), "spread widely")
 }
 
 func TestALostOwnerLeavesAShareForOneLeaseMore(t *testing.T) {

@@ -28,9 +28,17 @@ func (r *budget) show(ctx workflow.Context, state string) error {
 	return r.attributes.Set(ctx, state, wire.TypeThroughput, resource.Table)
 }
 
+// oftenShown is the size of a fleet up to which every lease is shown at once.
+const oftenShown = 50
+
 // details writes what the Web UI shows. It is no event, so it may follow every
 // lease.
 func (r *budget) details(ctx workflow.Context) {
+	now := workflow.Now(ctx)
+	if len(r.owner.Holders) > oftenShown && now.Sub(r.detailedAt) < time.Second {
+		return // another lease follows
+	}
+	r.detailedAt = now
 	s := r.status(ctx)
 	var b strings.Builder
 	switch {

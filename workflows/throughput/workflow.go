@@ -57,6 +57,7 @@ type budget struct {
 	signals     *shell.Inbox
 	next        shell.RollOver
 	lastDetails string
+	detailedAt  time.Time
 }
 
 // serve takes signals, waits for what happens without a message, and for the end.
