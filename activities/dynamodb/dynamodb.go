@@ -24,6 +24,7 @@ type Activities struct {
 	logger    log.Logger
 	scheduler *scheduler.Scheduler
 	keys      tableKeys
+	pages     pageLimits
 	payload   int
 }
 
@@ -131,11 +132,7 @@ func (d *Activities) run(ctx context.Context, operation string, document json.Ra
 			return nil, failed.error(a)
 		}
 	}
-	answer, err := d.do(alive, a, r, document)
-	if err != nil {
-		return nil, err
-	}
-	return d.fit(alive, a, r, document, answer)
+	return d.whole(alive, a, r, document)
 }
 
 func (d *Activities) keepAlive(ctx context.Context, r throughput.Request, t *trail) (context.Context, func()) {
