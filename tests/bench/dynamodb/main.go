@@ -133,7 +133,7 @@ var nsLine = regexp.MustCompile(`BenchmarkSchedulerUncontended\S*\s+\d+\s+([\d.]
 func nsPerCall() (int64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "./activities", "-run", "^$", "-bench", "SchedulerUncontended")
+	cmd := exec.CommandContext(ctx, "go", "test", "./activities/dynamodb/scheduler", "-run", "^$", "-bench", "SchedulerUncontended")
 	cmd.Dir = harness.Root()
 	out, err := cmd.CombinedOutput()
 	found := nsLine.FindSubmatch(out)
