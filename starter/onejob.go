@@ -14,7 +14,8 @@ import (
 
 // dynamodbCmd runs one operation as a request of one job.
 type dynamodbCmd struct {
-	Operation string `arg:"" help:"The operation, as the aws command (put-item) or the API (PutItem) spells it."`
+	Operation   string `arg:"" help:"The operation, as the aws command (put-item) or the API (PutItem) spells it."`
+	UntilActive bool   `name:"until-active" help:"Of create-table and update-table: go on until the table is ACTIVE, and answer its description."`
 	oneJobFlags
 }
 
@@ -23,6 +24,13 @@ func (d dynamodbCmd) Run(a *app) error {
 	if !ok {
 		return usage("no operation %q; there are %s", d.Operation, strings.Join(operationNames(), ", "))
 	}
+	if !d.UntilActive {
+		return a.runOneJob(wire.DynamoDBPrefix+operation, d.oneJobFlags, requestProgress)
+	}
+	if operation != "CreateTable" && operation != "UpdateTable" {
+		return usage("--until-active is for create-table and update-table, not for %s", d.Operation)
+	}
+	d.oneJobFlags.untilActive = true
 	return a.runOneJob(wire.DynamoDBPrefix+operation, d.oneJobFlags, requestProgress)
 }
 
@@ -101,10 +109,22 @@ type oneJobFlags struct {
 	Priority     int    `help:"Temporal's priority, 1 (highest) to 5." default:"3"`
 	Retry        int    `help:"Tries after the first."`
 	Timeout      string `help:"Longest time for one dispatch of the job." placeholder:"10m"`
+	untilActive  bool
 }
 
-// onlyJob is the ID of the one job.
-const onlyJob = "call"
+// onlyJob is the ID of the one job, activeJob that of the wait for a table after it.
+const (
+	onlyJob   = "call"
+	activeJob = "active"
+)
+
+// last is the job whose output is the command's.
+func (f oneJobFlags) last() string {
+	if f.untilActive {
+		return activeJob
+	}
+	return onlyJob
+}
 
 // runOneJob starts the request. With wait it prints the activity's own output.
 func (a *app) runOneJob(activity string, f oneJobFlags, progress progressOf) error {
@@ -120,7 +140,12 @@ func (a *app) runOneJob(activity string, f oneJobFlags, progress progressOf) err
 	if err != nil {
 		return err
 	}
-	request, err := json.Marshal(map[string]any{"type": activity, "jobs": []json.RawMessage{job}})
+	jobs := []json.RawMessage{job}
+	if f.untilActive {
+		jobs = append(jobs, json.RawMessage(`{"id":"`+activeJob+`","after":["`+onlyJob+`"],"activity":"`+wire.AwaitActive.Name+`","heartbeat":"15s",
+			"input":{"TableName":{"$from":"jobs.`+onlyJob+`.TableDescription.TableName"}}}`))
+	}
+	request, err := json.Marshal(map[string]any{"type": activity, "jobs": jobs})
 	if err != nil {
 		return err
 	}
@@ -144,7 +169,7 @@ func (a *app) printOneJob(f oneJobFlags, request json.RawMessage, progress progr
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return err
 	}
-	output, there := result.Jobs[onlyJob]
+	output, there := result.Jobs[f.last()]
 	if !there {
 		return failed("the request is %s, and its job has no output", result.State)
 	}
@@ -177,10 +202,15 @@ func oneJobError(err error) error {
 	var view struct {
 		Jobs []struct{ Error string }
 	}
-	if !ok || json.Unmarshal(status, &view) != nil || len(view.Jobs) != 1 || view.Jobs[0].Error == "" {
+	if !ok || json.Unmarshal(status, &view) != nil {
 		return err
 	}
-	return failed("%s", view.Jobs[0].Error)
+	for _, job := range view.Jobs {
+		if job.Error != "" {
+			return failed("%s", job.Error)
+		}
+	}
+	return err
 }
 
 // operationInput is the document given by --cli-input-json or -f.

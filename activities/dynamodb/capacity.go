@@ -1,6 +1,7 @@
 package dynamodb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -42,7 +43,7 @@ func (d *Activities) describeCapacity(ctx context.Context, in wire.ProvisionedIn
 	if err != nil {
 		return wire.ProvisionedOutput{}, activities.Invalid(wire.DescribeCapacity.Name, err)
 	}
-	document, err := json.Marshal(map[string]string{"TableName": r.Table})
+	document, err := json.Marshal(map[string]string{"TableName": cmp.Or(in.Table, r.Table)})
 	if err != nil {
 		return wire.ProvisionedOutput{}, err
 	}

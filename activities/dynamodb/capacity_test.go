@@ -54,3 +54,17 @@ func describedBy(t *testing.T, db *Activities, resource string) throughput.Milli
 	require.NoError(t, value.Get(&out))
 	return out.UnitsPerSecond
 }
+
+// A table of another account is known by its ARN alone: its name may be that of one's
+// own.
+func TestATableOfAnotherAccountIsLookedUpByItsARN(t *testing.T) {
+	const arn = "arn:aws:dynamodb:eu-west-1:210987654321:table/orders"
+	fake := &fakeDynamoDB{replies: []reply{{200, `{"Table":{"ProvisionedThroughput":{"ReadCapacityUnits":10,"WriteCapacityUnits":5}}}`, ""}}}
+	db := against(t, fake)
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivityWithOptions(db.describeCapacity, activity.RegisterOptions{Name: wire.DescribeCapacity.Name})
+	_, err := env.ExecuteActivity(wire.DescribeCapacity.Name, wire.ProvisionedInput{Resource: "dynamodb/r/orders/read", Table: arn})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"TableName":"`+arn+`"}`, string(fake.requests[0]))
+}

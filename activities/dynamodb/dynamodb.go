@@ -99,6 +99,7 @@ func (d *Activities) All() []activities.Named {
 			return d.run(ctx, op.Name, document)
 		}})
 	}
+	all = append(all, activities.On(wire.AwaitActive, d.awaitActive))
 	return append(all, d.Owners().All()...)
 }
 

@@ -29,15 +29,23 @@ const (
 func (o *Owner) Lease(now time.Time, r LeaseRequest) Lease {
 	h, before := o.take(now, r)
 	o.Used, o.Leases = now, o.Leases+1
-	if r.TaskQueue != "" {
-		o.TaskQueue = r.TaskQueue
-	}
+	o.Told(r)
 	g := o.grant(now, h, before, r)
 	h.Units, h.Unlimited, h.Long, h.Short, h.From = g.units, g.unlimited, g.long, g.short, g.from
 	if before.alike(h) && r.Throttled == 0 && !g.short {
 		h.Alike = before.Alike + 1
 	}
 	return o.put(now, h, g, r)
+}
+
+// Told takes in where and as what the worker says the table is to be looked up.
+func (o *Owner) Told(r LeaseRequest) {
+	if r.TaskQueue != "" {
+		o.TaskQueue = r.TaskQueue
+	}
+	if r.Table != "" {
+		o.ARN = r.Table
+	}
 }
 
 // A grant is what a lease gives, before it is known for how long.

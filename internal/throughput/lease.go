@@ -23,6 +23,9 @@ type LeaseRequest struct {
 	Fastest Milli `json:"fastest"`
 	// TaskQueue is where it runs activities: what is provisioned is looked up there.
 	TaskQueue string `json:"taskQueue"`
+	// Table is the table's ARN, where calls name it so: one of another account is looked
+	// up by that alone.
+	Table string `json:"table"`
 	// Steady is how long leases of a share that stays alike may be; 0 is 30 s.
 	Steady duration.Duration `json:"steady"`
 	// Holds is the share that an earlier owner gave it, and For how long it has that
@@ -87,8 +90,8 @@ func (d *Demand) UnmarshalJSON(raw []byte) error {
 // What a worker may call itself, and the queue it tells, so that what a budget
 // carries of thousands of them is bounded.
 const (
-	MaxName  = 180 // bytes
-	maxQueue = 1000
+	MaxName  = 180  // bytes
+	maxQueue = 1000 // and of an ARN
 )
 
 // Check sees to it that the figures are in range.
@@ -105,6 +108,9 @@ func (r *LeaseRequest) Check(faults *document.Faults) {
 	}
 	if len(r.TaskQueue) > maxQueue {
 		faults.Add("taskQueue", "%d bytes, and the name of a task queue has at most %d", len(r.TaskQueue), maxQueue)
+	}
+	if len(r.Table) > maxQueue {
+		faults.Add("table", "%d bytes, and an ARN has at most %d", len(r.Table), maxQueue)
 	}
 	if s := r.Steady.Std(); s != 0 && (s < LeaseTime || s > MaxSteady) {
 		faults.Add("steady", "%v is not between %v and %v", s, LeaseTime, MaxSteady)

@@ -29,6 +29,8 @@ type Owner struct {
 	Fault       string    `json:"fault"`       // why it could not be asked last time
 	TaskQueue   string    `json:"taskQueue"`   // of the worker that last leased: where to look up
 
+	ARN string `json:"arn,omitempty"` // of the table, where a worker told it
+
 	Ceiling Ceiling    `json:"ceiling"`
 	Fastest []FastRate `json:"fastest"` // the highest rates of the last minute
 

@@ -20,9 +20,10 @@ type Request struct {
 	Token      string   // ClientRequestToken: a transaction may be repeated under it
 	Capacity   string   // ReturnConsumedCapacity as the caller wrote it
 
-	sizes map[string]Milli // by table: what the request's own size says it costs
-	one   oneItem          // what a single call says of its item
-	shape string           // what calls like this one have in common
+	sizes map[string]Milli  // by table: what the request's own size says it costs
+	one   oneItem           // what a single call says of its item
+	arns  map[string]string // by table, where the call names it so
+	shape string            // what calls like this one have in common
 }
 
 // Target is what errors and logs name: the tables, else nothing.
@@ -87,28 +88,28 @@ func ParseRequest(operation string, raw []byte) (Request, error) {
 	switch {
 	case op.Control:
 		if f.TableName != "" {
-			r.Tables = []string{TableName(f.TableName)}
+			r.Tables = []string{r.table(f.TableName)}
 		}
 		r.shape = op.Name
 		return r, nil
 	case op.Name == "BatchGetItem":
 		for table, keys := range f.RequestItems {
-			r.sizes[TableName(table)] += batchReads(keys)
+			r.sizes[r.table(table)] += batchReads(keys)
 		}
 	case op.Name == "BatchWriteItem":
 		for table, writes := range f.RequestItems {
-			r.sizes[TableName(table)] += batchWrites(writes)
+			r.sizes[r.table(table)] += batchWrites(writes)
 		}
 	case op.Transact:
 		for _, item := range f.TransactItems {
 			for _, action := range item {
-				r.sizes[TableName(action.TableName)] += 2 * writeUnits(action.Item)
+				r.sizes[r.table(action.TableName)] += 2 * writeUnits(action.Item)
 			}
 		}
 	case f.TableName == "":
 		return r, errors.New("TableName: required")
 	default:
-		r.sizes[TableName(f.TableName)] = single(op, f)
+		r.sizes[r.table(f.TableName)] = single(op, f)
 		r.one = oneItem{key: f.Key, item: f.Item, condition: f.KeyConditionExpression, names: f.ExpressionNames, values: f.ExpressionValues}
 	}
 	delete(r.sizes, "")
@@ -119,6 +120,22 @@ func ParseRequest(operation string, raw []byte) (Request, error) {
 	r.shape = fmt.Sprint(op.Name, " ", f.IndexName, " ", f.ConsistentRead, " ", f.Limit)
 	return r, nil
 }
+
+// table is the name of a table that a call may name by its ARN.
+func (r *Request) table(nameOrARN string) string {
+	name := TableName(nameOrARN)
+	if name != nameOrARN {
+		if r.arns == nil {
+			r.arns = map[string]string{}
+		}
+		r.arns[name] = nameOrARN
+	}
+	return name
+}
+
+// ARN is what the call names a table by, "" where that is its name: a table of
+// another account is known by its ARN alone.
+func (r Request) ARN(table string) string { return r.arns[table] }
 
 // unmarshalLoosely reads what it can: a field of another type than expected is
 // for the service to refuse.

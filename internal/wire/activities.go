@@ -1,6 +1,10 @@
 package wire
 
-import "sluice/internal/taskclaim"
+import (
+	"encoding/json"
+
+	"sluice/internal/taskclaim"
+)
 
 // Activity is an activity by the name under which it is registered, with its input
 // and output. Who calls it and who registers it go through the same reference, so
@@ -30,6 +34,11 @@ var (
 // Activities of Throughput.
 var (
 	DescribeCapacity = Activity[ProvisionedInput, ProvisionedOutput]{Name: "DynamoDB.DescribeCapacity"}
+)
+
+// Activities that jobs use, besides the operations of the services.
+var (
+	AwaitActive = Activity[AwaitActiveInput, json.RawMessage]{Name: DynamoDBPrefix + "AwaitActive"}
 )
 
 // Activities of Producer.

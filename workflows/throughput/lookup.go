@@ -15,9 +15,7 @@ import (
 // lease is the handler of the update lease. The first two wait a moment for what is
 // provisioned; more would keep the server from taking other updates.
 func (r *budget) lease(ctx workflow.Context, request throughput.LeaseRequest) (throughput.Lease, error) {
-	if request.TaskQueue != "" {
-		r.owner.TaskQueue = request.TaskQueue
-	}
+	r.owner.Told(request)
 	if !r.owner.Ready() {
 		r.lookUp(ctx)
 		if err := r.awaitLookUp(ctx); err != nil {
@@ -82,7 +80,7 @@ func (r *budget) describe(ctx workflow.Context) {
 	options.Priority.PriorityKey = 1
 	var out wire.ProvisionedOutput
 	err := shell.Execute(workflow.WithActivityOptions(ctx, options), wire.DescribeCapacity,
-		wire.ProvisionedInput{Resource: r.owner.Resource}).Get(ctx, &out)
+		wire.ProvisionedInput{Resource: r.owner.Resource, Table: r.owner.ARN}).Get(ctx, &out)
 	r.describing()
 	r.describing = nil
 	now := workflow.Now(ctx)

@@ -139,7 +139,7 @@ func TestThroughputRefusesWithAllFaults(t *testing.T) {
 	tell(t, env, time.Second, wire.UpdateLease, `{"demand":{"9":1,"1":-1,"2":"x"},"consumed":-2,"throttled":-1,"more":1}`, func(_ any, err error) {
 		require.ErrorContains(t, err, "Throughput lease "+ordersBudget+`: demand.1: -1 where a number of at least 0 is expected; `+
 			`demand.2: "x" where a number is expected; demand.9: no such priority; there are 1 to 5; `+
-			`consumed: -2 where a number of at least 0 is expected; more: unknown field; known are worker, demand, consumed, throttled, fastest, taskQueue, steady, holds, for; `+
+			`consumed: -2 where a number of at least 0 is expected; more: unknown field; known are worker, demand, consumed, throttled, fastest, taskQueue, table, steady, holds, for; `+
 			`worker: required; throttled: -1 where a number of at least 0 is expected`)
 	})
 	tell(t, env, time.Second, wire.UpdateSet, `{"unitsPerSecond":-5,"utilization":3,"for":"1s"}`, func(_ any, err error) {

@@ -14,6 +14,7 @@ import (
 type account struct {
 	resource throughput.Resource
 	key      string // of a hot key's account
+	arn      string // by which calls name the table, where they do
 	budget   *throughput.Budget
 	line     *line   // of calls that have this account first
 	lines    []*line // of all calls that need it

@@ -69,7 +69,7 @@ func (s *Scheduler) request(a *account) (throughput.LeaseRequest, time.Time) {
 	units, rest := a.tenant.Holds(now)
 	request := throughput.LeaseRequest{
 		Worker: s.worker, Demand: demand, Consumed: a.consumed, Throttled: a.throttled, Fastest: a.fastest.take(),
-		TaskQueue: s.taskQueue, Steady: duration.Duration(s.steady), Holds: units, For: duration.Duration(rest),
+		TaskQueue: s.taskQueue, Table: a.arn, Steady: duration.Duration(s.steady), Holds: units, For: duration.Duration(rest),
 	}
 	a.figures.report(now, a)
 	a.sent, a.consumed, a.throttled, a.since = throughput.Demand{}, 0, 0, now

@@ -167,7 +167,11 @@ func (s *Scheduler) expected(r throughput.Request, now time.Time) []accountCharg
 	estimated := s.estimates.Charges(r)
 	charges := make([]accountCharge, 0, len(estimated))
 	for _, c := range estimated {
-		charges = append(charges, accountCharge{s.account(s.resource(c, r), now), c.Units})
+		a := s.account(s.resource(c, r), now)
+		if arn := r.ARN(c.Table); arn != "" {
+			a.arn = arn
+		}
+		charges = append(charges, accountCharge{a, c.Units})
 		if last := len(charges) - 1; c.Index == "" && charges[0].account.resource.Index != "" {
 			charges[0], charges[last] = charges[last], charges[0]
 		}

@@ -448,3 +448,28 @@ func (quiet) Debug(string, ...any) {}
 func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
+
+// telling keeps what it is asked.
+type telling struct {
+	fixed
+	mu    sync.Mutex
+	asked []throughput.LeaseRequest
+}
+
+func (w *telling) Lease(ctx context.Context, resource string, r throughput.LeaseRequest) (throughput.Lease, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, r)
+	return w.fixed.Lease(ctx, resource, r)
+}
+
+func TestAnOwnerIsToldTheARNThatCallsNameATableBy(t *testing.T) {
+	const arn = "arn:aws:dynamodb:eu-west-1:210987654321:table/orders"
+	owner := &telling{fixed: fixed{ordersWrite: 10}}
+	scheduling(t, owner, func(t *testing.T, s *Scheduler) {
+		require.NoError(t, through(t.Context(), s, requestFor(t, "PutItem", `{"TableName":"`+arn+`","Item":{}}`), 0, costs(1)))
+		owner.mu.Lock()
+		defer owner.mu.Unlock()
+		require.Equal(t, arn, owner.asked[0].Table)
+	})
+}
