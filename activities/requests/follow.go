@@ -26,7 +26,7 @@ type Children struct {
 
 // All lists the activities under their names.
 func (c *Children) All() []activities.Named {
-	return []activities.Named{activities.On(wire.FollowWorkflow, c.Follow), activities.On(wire.JoinChild, c.Join),
+	return []activities.Named{activities.On(wire.FollowWorkflow, c.Follow), activities.On(wire.JoinChild, c.Join), activities.On(wire.LookAtChild, c.Look),
 		activities.On(wire.RequestRunningTime, c.RunningTime)}
 }
 

@@ -12,7 +12,7 @@ import (
 // no room for its output or its checkpoint can still be failed for that.
 const (
 	carriedRow   = 48       // bytes of a job's row in Carried.Jobs, that of a failed one in any case
-	carriedChild = 144      // bytes of a child workflow that runs on
+	carriedChild = 160      // bytes of a child workflow that runs on
 	carriedFixed = 32 << 10 // bytes of all that is there once: the gate with the words of people, instants, names of fields
 )
 

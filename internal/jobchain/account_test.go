@@ -127,7 +127,7 @@ func drawGate(t *rapid.T, g *Gate, now time.Time) {
 func carriedChildren(c *Chain, running []int) (children []CarriedChild) {
 	for _, i := range running {
 		if c.Job(i).Workflow != "" {
-			children = append(children, CarriedChild{Job: i, Number: c.jobs[i].tries, StartedAt: start.Add(123456789), Told: 3, TimedOut: true, Stopping: 10_001})
+			children = append(children, CarriedChild{Job: i, Number: c.jobs[i].tries, StartedAt: start.Add(123456789), Told: 3, TimedOut: true, Begun: true, Stopping: 10_001})
 		}
 	}
 	return children

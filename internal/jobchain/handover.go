@@ -21,6 +21,7 @@ type CarriedChild struct {
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	Told      int       `json:"told,omitempty"`     // what it was last told to do
 	TimedOut  bool      `json:"timedOut,omitempty"` // it was stopped because its time was over
+	Begun     bool      `json:"begun,omitempty"`    // it has done its first task
 	Stopping  int       `json:"stopping,omitempty"` // 1 + what a child request last told of its stopping jobs
 }
 

@@ -26,6 +26,7 @@ var (
 var (
 	FollowWorkflow     = Activity[FollowInput, Followed]{Name: "Request.Follow"}
 	JoinChild          = Activity[JoinInput, Joined]{Name: "Request.JoinChild"}
+	LookAtChild        = Activity[FollowInput, ChildLook]{Name: "Request.LookAtChild"}
 	RequestRunningTime = Activity[FollowInput, RunningTime]{Name: "Request.RunningTime"}
 	ListSuspended      = Activity[ListSuspendedInput, Suspended]{Name: "Requests.ListSuspended"}
 	ResumeRequest      = Activity[ResumeInput, Resumed]{Name: "Requests.Resume"}

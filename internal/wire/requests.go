@@ -43,6 +43,12 @@ type Joined struct {
 	StartedAt time.Time `json:"startedAt"`
 }
 
+// ChildLook is what is to be seen of a workflow that runs.
+type ChildLook struct {
+	Begun   bool   `json:"begun"` // it has done its first task, or has ended
+	Trouble string `json:"trouble,omitempty"`
+}
+
 // RunningTime is how long a request has run.
 type RunningTime struct {
 	Ran       duration.Duration `json:"ran"` // since its first run began, time in SUSPENDED left out

@@ -24,6 +24,7 @@ func (r *request) act(ctx workflow.Context) error {
 	}
 	r.instruct(ctx)
 	r.tellParent(workflow.Now(ctx))
+	r.lookAtChildren(ctx)
 	r.acted = r.gate.Changes
 	return r.shown.Set(ctx, string(r.gate.State), r.kind(), "")
 }
@@ -95,10 +96,10 @@ func (r *request) details(ctx workflow.Context) string {
 	}
 	b.WriteString("| job | state | try | since | error |\n|---|---|---|---|---|\n")
 	for _, t := range rows {
-		r.detailsRow(&b, t.job)
+		r.detailsRow(&b, t.job, t.trouble())
 	}
 	for _, i := range append(stopped, failed...) {
-		r.detailsRow(&b, i)
+		r.detailsRow(&b, i, "")
 	}
 	if more := len(r.tries) - len(rows); more > 0 {
 		fmt.Fprintf(&b, "\n%d more are running.\n", more)
@@ -129,10 +130,14 @@ func (r *request) detailsOfWait(b *strings.Builder, now time.Time) {
 	}
 }
 
-func (r *request) detailsRow(b *strings.Builder, i int) {
+// detailsRow shows job i; trouble is what it can't know itself.
+func (r *request) detailsRow(b *strings.Builder, i int, trouble string) {
 	v := r.chain.View(i)
+	if trouble == "" {
+		trouble = errorText(v.Type, v.Error)
+	}
 	fmt.Fprintf(b, "| %s | %s | %d | %s | %s |\n", r.chain.Job(i).ID, v.State, v.Tries,
-		v.Started.UTC().Format(time.RFC3339), markdown(errorText(v.Type, v.Error)))
+		v.Started.UTC().Format(time.RFC3339), markdown(trouble))
 }
 
 // lastFailures are the jobs of the latest failures in the log, newest first.

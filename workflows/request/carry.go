@@ -27,7 +27,7 @@ func (r *request) mayRollOver(ctx workflow.Context) bool {
 	}
 	for _, t := range r.tries {
 		c := t.child
-		if c == nil || t.ended() || !c.running() || c.checking != nil || (c.telling != nil && !c.telling.IsReady()) {
+		if c == nil || t.ended() || !c.running() || c.checking != nil || c.looking != nil || (c.telling != nil && !c.telling.IsReady()) {
 			return false
 		}
 	}
@@ -39,7 +39,7 @@ func (r *request) rollOver(ctx workflow.Context) error {
 	run := jobchain.Run{Created: r.created, Gate: r.gate}
 	for _, t := range r.tries {
 		run.Children = append(run.Children, jobchain.CarriedChild{Job: t.job, Number: t.number,
-			StartedAt: t.child.startedAt, Told: int(t.child.told), TimedOut: t.child.timedOut, Stopping: 1 + t.child.stopping})
+			StartedAt: t.child.startedAt, Told: int(t.child.told), TimedOut: t.child.timedOut, Begun: t.child.begun, Stopping: 1 + t.child.stopping})
 	}
 	continued, err := r.chain.HandOver(run)
 	if err != nil {

@@ -34,6 +34,11 @@ type child struct {
 	checkAt   time.Time // isRequest: when its running time may have reached the timeout
 	checking  *shell.Future[wire.RunningTime]
 	timedOut  bool
+	begun     bool   // it has done its first task
+	trouble   string // why it has not
+	lookAt    time.Time
+	lookWait  time.Duration
+	looking   *shell.Future[wire.ChildLook]
 	stopping  int // what a child request last told of its stopping jobs; notTold before
 }
 
@@ -147,7 +152,7 @@ func (r *request) cancelTry(t *try) {
 
 // news reports that instruct has something to take up.
 func (c *child) news() bool {
-	return c.isRequest && (c.running() && c.startedAt.IsZero() ||
+	return c.unlooked() || c.isRequest && (c.running() && c.startedAt.IsZero() ||
 		c.telling != nil && c.telling.IsReady() || c.checking != nil && c.checking.IsReady())
 }
 
@@ -159,7 +164,7 @@ func (c *child) timeoutText() string {
 func (r *request) adopt(id string, was jobchain.CarriedChild) *try {
 	j := r.chain.Job(was.Job)
 	c := &child{id: id, isRequest: j.Workflow == wire.TypeRequest, adopted: true, startedAt: was.StartedAt, timeout: j.Timeout.Std(),
-		told: instruction(was.Told), timedOut: was.TimedOut, stopping: was.Stopping - 1}
+		told: instruction(was.Told), timedOut: was.TimedOut, begun: was.Begun, stopping: was.Stopping - 1}
 	t := &try{job: was.Job, number: was.Number, child: c}
 	r.follow(t)
 	return t

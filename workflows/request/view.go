@@ -140,9 +140,12 @@ func (r *request) status(ctx workflow.Context, p page) *Status {
 		s.Claim = &Claim{Holder: r.gate.Claim.Holder, ExpiresAt: r.gate.Claim.ExpiresAt.UTC()}
 	}
 	from, to, _ := p.bounds(r.chain.Total())
-	room := maxShown
+	room, troubles := maxShown, r.troubles()
 	for i := from; i < to; i++ {
 		v := r.jobView(i)
+		if trouble := troubles[i]; trouble != "" {
+			v.Error = trouble
+		}
 		if room -= v.bytes(); room < 0 && i > from {
 			break
 		}

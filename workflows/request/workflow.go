@@ -97,6 +97,7 @@ type request struct {
 	finishedAt   time.Time
 	canceledSeen bool
 	wake         shell.Timer
+	looks        shell.Timer // at children
 	task         taskBudget
 	updates      int // that were accepted in this run
 	evaluated    int // steps of evaluation in this run
@@ -153,7 +154,7 @@ func (r *request) settle(now time.Time) {
 
 // dirty reports that there is something to catch up with.
 func (r *request) dirty(ctx workflow.Context) bool {
-	if r.caughtUp || r.acted != r.gate.Changes || r.signals.Pending() || (r.canceled() && !r.canceledSeen) || r.wake.Fired() || r.link.arrived() {
+	if r.caughtUp || r.acted != r.gate.Changes || r.signals.Pending() || (r.canceled() && !r.canceledSeen) || r.wake.Fired() || r.looks.Fired() || r.link.arrived() {
 		return true
 	}
 	for _, t := range r.tries {

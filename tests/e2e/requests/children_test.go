@@ -153,6 +153,25 @@ func TestForeignWorkflowUnderAChildsIDIsLeftAlone(t *testing.T) {
 	b.must(foreign, workflows.UpdateStop, `{}`)
 }
 
+// TestChildThatNoWorkerKnowsIsTold: its first workflow task fails again and again,
+// which Temporal tells nobody.
+func TestChildThatNoWorkerKnowsIsTold(t *testing.T) {
+	b := newBench(t)
+	run := b.start(fmt.Sprintf(`{"jobs":[{"id":"unknown","workflow":"NoSuchWorkflow"},{"id":"alone","workflow":"TestChild","taskQueue":%q},
+		{"id":"well","workflow":"TestChild","input":{"takes":"5m"}}]}`, b.Name("nobody")))
+	s := b.await(run, "two children are in trouble", func(s *request.Status) bool { return s.Jobs[0].Error != "" && s.Jobs[1].Error != "" })
+	require.Contains(t, s.Jobs[0].Error, "its workflow task fails again and again")
+	require.Contains(t, s.Jobs[0].Error, "unable to find workflow type: NoSuchWorkflow")
+	require.Contains(t, s.Jobs[1].Error, "no worker has taken up its first workflow task on queue")
+	require.Equal(t, jobchain.Running, s.Jobs[0].State)
+	require.Empty(t, s.Jobs[2].Error)
+	require.Contains(t, b.Temporal("workflow", "metadata", "--workflow-id", run.GetID()).OK(t).Stdout, "NoSuchWorkflow")
+	b.Record(run.GetID(), workflows.TypeRequest, "child-that-no-worker-knows")
+	b.must(run, workflows.UpdateStop, `{"grace":"0s"}`)
+	require.NoError(t, b.c.TerminateWorkflow(t.Context(), run.GetID()+"/unknown/1", "", "for a test"))
+	require.NoError(t, b.c.TerminateWorkflow(t.Context(), run.GetID()+"/alone/1", "", "for a test"))
+}
+
 // awaitBegun waits until a worker has begun the activity: what is stopped before is
 // canceled at once, whatever it would do.
 func (b *bench) awaitBegun(workflowID, activityID string) {

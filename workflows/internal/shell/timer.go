@@ -25,6 +25,9 @@ func (t *Timer) Take() {
 	}
 }
 
+// At is the instant at which the timer fires; zero where none is set.
+func (t *Timer) At() time.Time { return t.at }
+
 // Set makes the timer fire at an instant; the zero time is never. Setting the
 // same again costs nothing.
 func (t *Timer) Set(ctx workflow.Context, at time.Time, summary string) {
