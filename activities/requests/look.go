@@ -47,7 +47,7 @@ const firstTaskEvents = 3
 // down the first of several in a row.
 func (c *Children) lastTaskFailure(ctx context.Context, of *workflowservice.DescribeWorkflowExecutionResponse) (string, error) {
 	history, err := c.Temporal.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
-		Namespace: activity.GetInfo(ctx).WorkflowNamespace, Execution: of.GetWorkflowExecutionInfo().GetExecution(), MaximumPageSize: 10,
+		Namespace: activity.GetInfo(ctx).Namespace, Execution: of.GetWorkflowExecutionInfo().GetExecution(), MaximumPageSize: 10,
 	})
 	if err != nil {
 		return "", err

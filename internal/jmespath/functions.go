@@ -73,7 +73,7 @@ func init() {
 func signature(n *node) (*function, error) {
 	f, ok := functionTable[n.name]
 	if !ok {
-		return nil, fmt.Errorf("no function %s(); known are %s", n.name, strings.Join(slices.Sorted(maps.Keys(functionTable)), ", "))
+		return nil, fmt.Errorf("no function %s(); known are %s", n.name, strings.Join(sortedKeys(functionTable), ", "))
 	}
 	if len(n.children) != len(f.takes) && !(f.variadic && len(n.children) > len(f.takes)) {
 		return nil, fmt.Errorf("%s() with %d arguments; it takes %d", n.name, len(n.children), len(f.takes))
@@ -215,8 +215,11 @@ func (in *interpreter) keys(object map[string]any) ([]string, error) {
 	if err := in.budget.take(2 * len(object)); err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(object)), nil
+	return sortedKeys(object), nil
 }
+
+// sortedKeys are the keys of a map in their order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func keysOf(in *interpreter, args []any) (any, error) {
 	keys, err := in.keys(args[0].(map[string]any))

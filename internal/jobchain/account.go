@@ -31,7 +31,7 @@ func (d *Document) Carried() int {
 		children += change(d.Jobs[i].Workflow != "")
 	}
 	bytes := len(encoded) + len(d.Jobs)*carriedRow + min(children, d.Parallel())*carriedChild + carriedFixed
-	for name := range d.Sequences { // order does not matter: a sum has no order
+	for _, name := range sortedKeys(d.Sequences) {
 		bytes += textSize(name) + len(`:{"restarts":,"broken":true},`) + maxDigits
 	}
 	return bytes
@@ -40,8 +40,8 @@ func (d *Document) Carried() int {
 // CarriedAtFirst is Carried with the finished outputs.
 func (d *Document) CarriedAtFirst() int {
 	bytes := d.Carried()
-	for id, output := range d.Finished { // order does not matter: a sum has no order
-		bytes += finishedSize(id, output)
+	for _, id := range sortedKeys(d.Finished) {
+		bytes += finishedSize(id, d.Finished[id])
 	}
 	return bytes
 }
