@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"sluice/internal/limits"
 )
 
 // An InexactError is the error of an expression that compares or calculates with
@@ -25,7 +27,7 @@ func asNumber(v any) (f float64, isNumber bool, err error) {
 	case json.Number:
 		f, ok := asFloat(string(v))
 		if !ok {
-			return 0, true, &InexactError{Number: shorten(string(v))}
+			return 0, true, &InexactError{Number: limits.Clip(string(v), 60)}
 		}
 		return f, true, nil
 	default:
@@ -100,12 +102,4 @@ func finite(f float64) (any, error) {
 		return nil, fmt.Errorf("the result is too large for a number")
 	}
 	return f, nil
-}
-
-func shorten(text string) string {
-	const longest = 60
-	if len(text) <= longest {
-		return text
-	}
-	return text[:longest] + "…"
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/internal/errortype"
+	"sluice/internal/limits"
 )
 
 // carriedBytes is what a run of this chain hands to the next.
@@ -127,7 +128,7 @@ func drawGate(t *rapid.T, g *Gate, now time.Time) {
 	case "resume":
 		_, _ = g.Resume(now, "", 0)
 	case "claim":
-		_, _, _ = g.TakeClaim(now, words[:min(len(words), maxReason)], 0, time.Hour)
+		_, _, _ = g.TakeClaim(now, words[:min(len(words), limits.Words)], 0, time.Hour)
 	case "stop":
 		_ = g.Stop(now, ByStop, words, time.Minute)
 		g.State = Running // it rolls over all the same

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sluice/internal/jmespath"
+	"sluice/internal/limits"
 )
 
 // maxShown is how much of an expression an error shows, in bytes.
@@ -28,10 +29,10 @@ func (x *expressions) compile(text string) (*jmespath.Expression, error) {
 	}
 	e, err := jmespath.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a JMESPath expression: %w", cut(text, maxShown), err)
+		return nil, fmt.Errorf("%q is not a JMESPath expression: %w", limits.Clip(text, maxShown), err)
 	}
 	if what := e.Unordered(); what != "" {
-		return nil, fmt.Errorf("%q: %s has no fixed order; name the fields", cut(text, maxShown), what)
+		return nil, fmt.Errorf("%q: %s has no fixed order; name the fields", limits.Clip(text, maxShown), what)
 	}
 	if x.bytes+len(text) <= maxCompiled {
 		if x.compiled == nil {
@@ -73,7 +74,7 @@ func (d *Data) evaluate(text string, budget *jmespath.Budget) (any, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w", cut(text, maxShown), err)
+		return nil, fmt.Errorf("%q: %w", limits.Clip(text, maxShown), err)
 	}
 	return value, nil
 }

@@ -3,6 +3,8 @@ package jobchain
 import (
 	"fmt"
 	"time"
+
+	"sluice/internal/limits"
 )
 
 // Gate is the state of a request apart from its jobs: whether they may run, who
@@ -44,9 +46,6 @@ const (
 
 // ExpiryGrace is how long the jobs of a request that ran out are waited for.
 const ExpiryGrace = 10 * time.Second
-
-// maxReason bounds what a person gives as a reason, in bytes.
-const maxReason = 1000
 
 // Ended reports that it is decided how the request ends.
 func (g *Gate) Ended() bool { return g.State == Complete || g.State == Fail || g.State == Stopped }
@@ -115,7 +114,7 @@ func (g *Gate) Suspend(now time.Time, reason string, ttl, grace time.Duration) (
 	case g.State == Suspended:
 		return true, nil
 	}
-	g.State, g.Reason, g.SuspendedAt = Suspended, cut(reason, maxReason), now
+	g.State, g.Reason, g.SuspendedAt = Suspended, limits.Clip(reason, limits.Words), now
 	g.GraceUntil = now.Add(grace)
 	if ttl > 0 {
 		g.ResumeBy = now.Add(ttl)
@@ -152,7 +151,7 @@ func (g *Gate) Stop(now time.Time, cause Cause, reason string, grace time.Durati
 	case g.Ended():
 		return g.refusal("stop")
 	}
-	g.end(now, Stopped, cause, cut(reason, maxReason), grace)
+	g.end(now, Stopped, cause, limits.Clip(reason, limits.Words), grace)
 	return nil
 }
 

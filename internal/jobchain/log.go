@@ -1,6 +1,10 @@
 package jobchain
 
-import "time"
+import (
+	"time"
+
+	"sluice/internal/limits"
+)
 
 // maxErrorText bounds an error in the log, in bytes: ten thousand of them have
 // to be shown, and what failed holds its own in full.
@@ -47,7 +51,7 @@ func (l *Log) close(at int, now time.Time, s State, e End) {
 		return
 	}
 	entry := &l.entries[at]
-	entry.State, entry.Type, entry.Error = s, cut(e.Type, maxErrorType), cut(e.Error, maxErrorText)
+	entry.State, entry.Type, entry.Error = s, limits.Clip(e.Type, maxErrorType), limits.Clip(e.Error, maxErrorText)
 	if s != Pending {
 		entry.Ended = now
 	}

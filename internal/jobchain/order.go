@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/internal/document"
+	"sluice/internal/limits"
 )
 
 func sortStrings(s []string) { slices.Sort(s) }
@@ -18,7 +19,7 @@ func (d *Document) checkOrder(faults *document.Faults, index map[string]int) {
 		for n, id := range d.Jobs[i].After {
 			path := document.Index(document.Index("jobs", i)+".after", n)
 			if _, ok := index[id]; !ok {
-				faults.Add(path, "no job %q", cut(id, 120))
+				faults.Add(path, "no job %q", limits.Clip(id, 120))
 			} else if given[id] {
 				faults.Add(path, "%q is given twice", id)
 			}
@@ -35,7 +36,7 @@ func (d *Document) checkOrder(faults *document.Faults, index map[string]int) {
 			ids[n] = d.Jobs[i].ID
 		}
 		ids[len(cycle)] = ids[0]
-		faults.Add(fmt.Sprintf("jobs[%d].after", cycle[0]), "cycle: %s", cut(strings.Join(ids, " after "), 1000))
+		faults.Add(fmt.Sprintf("jobs[%d].after", cycle[0]), "cycle: %s", limits.Clip(strings.Join(ids, " after "), 1000))
 	}
 }
 

@@ -3,7 +3,6 @@ package jobchain
 import (
 	"regexp"
 	"strconv"
-	"strings"
 
 	"sluice/internal/document"
 	"sluice/internal/limits"
@@ -99,7 +98,7 @@ func (d *Document) checkJobs(faults *document.Faults) map[string]int {
 
 func (d *Document) checkJob(faults *document.Faults, unread map[string]bool, path string, j *Job) {
 	if j.ID != "" && !idForm.MatchString(j.ID) {
-		faults.Add(path+".id", wrongID, cut(j.ID, 120))
+		faults.Add(path+".id", wrongID, limits.Clip(j.ID, 120))
 	}
 	if (j.Activity == "") == (j.Workflow == "") && !unread[path+".activity"] && !unread[path+".workflow"] {
 		faults.Add(path, "give either activity or workflow")
@@ -139,9 +138,9 @@ func (d *Document) checkInputs(faults *document.Faults, index map[string]int) {
 			at, exists := index[id]
 			switch _, finished := d.Finished[id]; {
 			case !exists:
-				faults.Add(document.Join(path, e.path), "%q: no job %q", cut(e.text, maxShown), id)
+				faults.Add(document.Join(path, e.path), "%q: no job %q", limits.Clip(e.text, maxShown), id)
 			case !finished && !above.has(i, at, id):
-				faults.Add(document.Join(path, e.path), "%q: job %q need not be complete by then; name it in after", cut(e.text, maxShown), id)
+				faults.Add(document.Join(path, e.path), "%q: job %q need not be complete by then; name it in after", limits.Clip(e.text, maxShown), id)
 			}
 		}
 	}
@@ -154,12 +153,4 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	sortStrings(keys)
 	return keys
-}
-
-// cut shortens text to at most n bytes without splitting a character.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
 }

@@ -31,6 +31,18 @@ const MostNumber = math.MaxInt32
 // terminates a workflow that hands on more than 2 MiB.
 const Carried = 1792 << 10
 
+// Words is how much of what a person or an error says is kept, in bytes: it is shown,
+// carried from run to run, and part of results.
+const Words = 1000
+
+// Clip shortens text to at most n bytes without splitting a character.
+func Clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
+}
+
 // reservedQueues begins the task queues that are the server's own.
 const reservedQueues = "/_sys/"
 

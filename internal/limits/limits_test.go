@@ -46,3 +46,11 @@ func TestLimitsCountBytes(t *testing.T) {
 		require.Equal(t, c.want, faultsOf(c.check), c.name)
 	}
 }
+
+func TestClipKeepsWholeCharacters(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"short", "short"}, {strings.Repeat("a", 10), strings.Repeat("a", 10)}, {strings.Repeat("a", 11), "aaaaaaa…"}, {"aaaaaa€€", "aaaaaa…"},
+	} {
+		require.Equal(t, c.want, Clip(c.text, 10))
+	}
+}

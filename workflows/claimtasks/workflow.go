@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/limits"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
@@ -103,7 +104,7 @@ func (c *claimer) noticeCancel() {
 
 func (c *claimer) stop(reason string) {
 	if c.state.State != wire.ClaimStopped {
-		c.state.State, c.state.Reason = wire.ClaimStopped, reason
+		c.state.State, c.state.Reason = wire.ClaimStopped, limits.Clip(reason, limits.Words)
 	}
 }
 

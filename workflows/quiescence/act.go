@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/limits"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
@@ -29,7 +30,7 @@ func (o *observer) act(ctx workflow.Context, result *Result) {
 			done := &result.Then[at]
 			done.Done, done.OK = true, err == nil
 			if err != nil {
-				done.Error = activities.Redact(shell.PlainError(err))
+				done.Error = limits.Clip(activities.Redact(shell.PlainError(err)), limits.Words)
 				workflow.GetLogger(ctx).Error("A then entry failed.", "n", n, "error", done.Error)
 			}
 			o.acting--

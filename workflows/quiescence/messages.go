@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/limits"
 	"sluice/internal/quiescence"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
@@ -98,7 +99,7 @@ func (o *observer) endBy(reason, note string) {
 		return
 	}
 	if o.command == "" || reason == quiescence.ReasonStopped {
-		o.command, o.note = reason, note
+		o.command, o.note = reason, limits.Clip(note, limits.Words)
 	}
 	o.polling.Interrupt()
 }

@@ -179,7 +179,7 @@ func (t *task) tell(why ending, words string) {
 	if t.why != "" || t.ended {
 		return
 	}
-	t.why, t.lastError = why, words
+	t.why, t.lastError = why, limits.Clip(words, limits.Words)
 	t.cancel()
 }
 
@@ -209,7 +209,7 @@ func (t *task) outcome() wire.Outcome {
 	case t.why == endStopped && (!t.ended || t.workErr != nil || t.stopped):
 		return exception(wire.ReasonWorkerShutdown)
 	case t.workErr != nil:
-		t.lastError = activities.Redact(shell.PlainError(t.workErr))
+		t.lastError = limits.Clip(activities.Redact(shell.PlainError(t.workErr)), limits.Words)
 		return outcomeOf(t.workErr)
 	case t.stopped:
 		t.lastError = "the request was stopped"

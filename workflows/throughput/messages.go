@@ -8,6 +8,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/errortype"
+	"sluice/internal/limits"
 	"sluice/internal/throughput"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
@@ -100,7 +101,7 @@ func (r *budget) release(ctx workflow.Context, in Release) (struct{}, error) {
 }
 
 func (r *budget) pause(ctx workflow.Context, in Pause) (*throughput.Status, error) {
-	r.owner.Pause(workflow.Now(ctx), in.Reason, in.For.Std())
+	r.owner.Pause(workflow.Now(ctx), limits.Clip(in.Reason, limits.Words), in.For.Std())
 	r.rearm = true
 	return r.status(ctx), r.show(ctx, wire.StatePaused)
 }
