@@ -5,8 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
+	"go.temporal.io/sdk/temporal"
+
+	"sluice/activities"
 	"sluice/activities/dynamodb"
 	"sluice/internal/quiescence"
 )
@@ -23,7 +28,7 @@ type itemPoll struct {
 func (p *itemPoll) poll(ctx context.Context, _ func()) (quiescence.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	item, err := p.items.Item(ctx, p.table, p.key)
+	item, err := p.inTurn(ctx)
 	if err != nil {
 		return quiescence.Reading{}, err
 	}
@@ -40,6 +45,37 @@ func (p *itemPoll) poll(ctx context.Context, _ func()) (quiescence.Reading, erro
 	}
 	return quiescence.Reading{Version: digestOf(text), Count: count, Present: true}, nil
 }
+
+// inTurn reads the item when its turn has come. A read that the worker's own throttle
+// sends back, as it does while it is not known yet how much the table takes, was never
+// sent: the poll waits for its turn, as long as a poll may take. What the service
+// refuses is a failed poll.
+func (p *itemPoll) inTurn(ctx context.Context) (json.RawMessage, error) {
+	for {
+		item, err := p.items.Item(ctx, p.table, p.key)
+		delay, own := sentBack(err)
+		if until, ok := ctx.Deadline(); !own || !ok || time.Until(until) <= delay {
+			return item, err
+		}
+		if err := activities.Sleep(ctx, delay); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// sentBack tells of an error by which the worker's own throttle put a call off, and
+// for how long: it has no code of the service.
+func sentBack(err error) (delay time.Duration, own bool) {
+	var application *temporal.ApplicationError
+	if !errors.As(err, &application) || application.Type() != activities.TypeThrottled {
+		return 0, false
+	}
+	details, known := activities.DetailsOf(err)
+	return max(application.NextRetryDelay(), shortestTurn), known && details.Code == ""
+}
+
+// shortestTurn keeps reads that are put off for no time at all from spinning.
+const shortestTurn = 100 * time.Millisecond
 
 func digestOf(text string) string {
 	digest := sha256.Sum256([]byte(text))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -58,6 +59,64 @@ func TestItemPollReadsConsistently(t *testing.T) {
 	_, err = p.poll(t.Context(), func() {})
 	require.NoError(t, err)
 	require.Equal(t, `GetItem {"ConsistentRead":true,"Key":{"id":{"S":"b"}},"TableName":"t"}`, sent)
+}
+
+// reads is a table whose item is read as a function says, n from 1.
+func reads(read func(n int) (string, error)) *itemPoll {
+	n := 0
+	return &itemPoll{attribute: "n", key: json.RawMessage(`{"id":{"S":"b"}}`), items: dynamodb.NewGatheredReads(
+		dynamodb.CallerFunc(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			n++
+			item, err := read(n)
+			return json.RawMessage(item), err
+		}))}
+}
+
+func throttledFor(delay time.Duration, code string) error {
+	return activities.Fail(activities.TypeThrottled, activities.Failure{
+		ErrorDetails: activities.ErrorDetails{Code: code, Operation: "DynamoDB.GetItem"}, Message: "not now", Delay: delay,
+	})
+}
+
+// While it is not known how much a table takes, or others are ahead, a poll waits for
+// its turn: nothing was asked yet, so nothing failed.
+func TestItemPollWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		reading, err := reads(func(n int) (string, error) {
+			if n < 4 {
+				return "", throttledFor(4*time.Second, "")
+			}
+			return `{"Item":{"n":{"N":"3"}}}`, nil
+		}).poll(t.Context(), func() {})
+		require.NoError(t, err)
+		require.EqualValues(t, 3, reading.Count)
+		require.InDelta(t, 12*time.Second, time.Since(began), float64(100*time.Millisecond))
+	})
+}
+
+// It does not wait for longer than a poll may take, nor where the service itself has
+// refused.
+func TestItemPollFailsWhereItsTurnIsFarOffOrTheServiceThrottles(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		took time.Duration
+	}{
+		"no turn in time": {throttledFor(4*time.Second, ""), 28 * time.Second},
+		"paused":          {throttledFor(pollTimeout, ""), 0},
+		"the service":     {throttledFor(time.Second, "ThrottlingException"), 0},
+		"no delay":        {throttledFor(0, ""), pollTimeout},
+		"something else":  {activities.Fail(activities.TypeUnavailable, activities.Failure{Delay: time.Second}), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				_, err := reads(func(int) (string, error) { return "", c.err }).poll(t.Context(), func() {})
+				require.ErrorContains(t, err, c.err.Error())
+				require.InDelta(t, c.took, time.Since(began), float64(500*time.Millisecond))
+			})
+		})
+	}
 }
 
 // pages is a listing in pages of two; an entry "!" fails its page.

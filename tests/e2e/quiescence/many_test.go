@@ -37,31 +37,30 @@ func TestManyWatchesOfOneTable(t *testing.T) {
 	s := harness.Start(t)
 	s.StartWorker()
 	counts := s.NewTable(harness.Table{})
-	document := `{"source":{"dynamodb":{"table":%q,"key":%s}},"repeats":1,"minRecords":0,"delay":{"base":"20s"}}`
-	begin := func(key string) client.WorkflowRun {
-		return watch(t, s, s.Name("many"), fmt.Sprintf(document, counts, key))
+	document := `{"source":{"dynamodb":{"table":%q,"key":%s}},"repeats":1,"minRecords":%d,"delay":{"base":"20s"}}`
+	begin := func(key string, least int) client.WorkflowRun {
+		return watch(t, s, s.Name("many"), fmt.Sprintf(document, counts, key, least))
 	}
 	const still = 8
 	var same []client.WorkflowRun
 	for i := range still {
 		setCountOf(t, s, counts, fmt.Sprint(i), 100+i)
-		same = append(same, begin(fmt.Sprintf(`{"id":{"S":"%d"}}`, i)))
+		same = append(same, begin(fmt.Sprintf(`{"id":{"S":"%d"}}`, i), 0))
 	}
 	setCountOf(t, s, counts, "moves", 1)
-	moves, absent, wrong := begin(`{"id":{"S":"moves"}}`), begin(`{"id":{"S":"absent"}}`), begin(`{"id":{"N":"1"}}`)
-	awaitLive(t, s, moves.GetID(), "has polled", func(st status) bool { return st.Polls == 1 })
+	moves, absent, wrong := begin(`{"id":{"S":"moves"}}`, 2), begin(`{"id":{"S":"absent"}}`, 0), begin(`{"id":{"N":"1"}}`, 0)
+	awaitLive(t, s, moves.GetID(), "has polled", func(st status) bool { return st.Polls >= 1 })
 	setCountOf(t, s, counts, "moves", 2)
 
 	for i, run := range same {
 		r := resultOf(t, run)
 		require.Equal(t, "quiet", r.Reason)
 		require.EqualValues(t, 100+i, r.Count)
-		require.EqualValues(t, 2, r.Polls)
-		require.Zero(t, r.FailedPolls)
+		require.EqualValues(t, 2, r.Polls, "successful ones")
 	}
 	r := resultOf(t, moves)
 	require.EqualValues(t, 2, r.Count)
-	require.EqualValues(t, 3, r.Polls, "the change that the second saw, and one without")
+	require.GreaterOrEqual(t, r.Polls, int64(3), "a change that a later one saw, and one without")
 	require.Zero(t, resultOf(t, absent).Count)
 	st := awaitLive(t, s, wrong.GetID(), "fails for itself", func(st status) bool { return st.FailedPolls > 0 })
 	require.Zero(t, st.Polls)
