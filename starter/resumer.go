@@ -47,7 +47,7 @@ func (f resumerFlags) input(a *app) (json.RawMessage, error) {
 
 type resumerStartCmd struct {
 	resumerFlags
-	Every duration.Duration `default:"10s" help:"Between two sweeps; one that takes longer is let finish."`
+	Every duration.Duration `default:"1m" help:"Between two sweeps; one that takes longer is let finish."`
 }
 
 // Run creates the schedule, or gives the one that is there these settings.

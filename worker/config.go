@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/activities"
 	"sluice/internal/connect"
 	"sluice/internal/document"
 	"sluice/internal/limits"
@@ -26,6 +27,8 @@ type config struct {
 	BuildID        string        `help:"Build ID within the deployment." env:"SLUICE_BUILD_ID"`
 	StopTimeout    time.Duration `help:"How long running activities may take to leave a checkpoint after SIGTERM." env:"SLUICE_STOP_TIMEOUT" default:"30s"`
 	WaitHeartbeat  time.Duration `help:"Between the heartbeats of activities that wait, once nothing has happened for ten minutes: 10s to 5m; a claimer half of it." env:"SLUICE_WAIT_HEARTBEAT" default:"60s"`
+	// CalmAfter is those ten minutes, which measurements shorten.
+	CalmAfter      time.Duration `hidden:"" env:"SLUICE_CALM_AFTER" default:"10m"`
 	SkipSetupCheck bool          `help:"Start although the search attributes are not registered." env:"SLUICE_SKIP_SETUP_CHECK"`
 	SuspendOnStop  bool          `help:"On SIGTERM, first suspend the requests whose jobs run here." env:"SLUICE_SUSPEND_ON_STOP"`
 
@@ -99,6 +102,11 @@ func (c *config) Validate() error {
 	check(k.BufferBytes >= k.RecordBytes, "SLUICE_KINESIS_BUFFER_BYTES: must hold a record of SLUICE_KINESIS_RECORD_BYTES, not %d", k.BufferBytes)
 	check(k.MaxConnections >= 0, "SLUICE_KINESIS_MAX_CONNECTIONS: must be at least 1, or 0 to follow the latency, not %d", k.MaxConnections)
 	return errors.Join(faults...)
+}
+
+// calm is how activities that wait heartbeat once nothing happens.
+func (c config) calm() activities.Calm {
+	return activities.Calm{After: c.CalmAfter, Spacing: c.WaitHeartbeat}
 }
 
 func isOrigin(s string) bool {

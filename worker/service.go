@@ -95,8 +95,8 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		store,
 		newKinesis(c, made, store, metrics, logger),
 		&quiescence.Teller{Client: made.temporal},
-		&quiescence.Activities{Items: dynamodb.NewGatheredReads(db), S3: made.s3, SQS: made.sqs, Temporal: made.temporal},
-		&counting.Activities{DynamoDB: db, SQS: made.sqs, Temporal: made.temporal, CalmSpacing: c.WaitHeartbeat},
+		&quiescence.Activities{Items: dynamodb.NewGatheredReads(db), S3: made.s3, SQS: made.sqs, Temporal: made.temporal, Calm: c.calm()},
+		&counting.Activities{DynamoDB: db, SQS: made.sqs, Temporal: made.temporal, Calm: c.calm()},
 		&sqs.Activities{Client: made.sqs},
 		http.New(c.HTTPAllow, httpCredentials(os.Environ())),
 		&ingest.Activities{

@@ -28,9 +28,9 @@ type Claimer struct {
 	Temporal client.Client
 	Queues   *azqueue.ServiceClient // nil: no credentials; then only signed URLs can be polled
 	Service  *taskservice.Client
-	// CalmSpacing is between the heartbeats of a claimer to which nothing happens; 0 is
-	// half of the default.
-	CalmSpacing time.Duration
+	// Calm is when and how rarely a claimer heartbeats to which nothing happens; its
+	// spacing is half of the usual one by default.
+	Calm activities.Calm
 	// Converter is the Temporal client's; nil is the default one.
 	Converter converter.DataConverter
 
@@ -167,7 +167,7 @@ func (c *Claimer) newPoller(ctx context.Context, in wire.PollInput, cancel conte
 	}
 	p.active = p.began
 	if spacing := in.Carry.Spacing.Std(); spacing > activities.WaitingHeartbeat {
-		p.active = p.began.Add(-activities.CalmAfter)
+		p.active = p.began.Add(-p.calm().Threshold())
 	}
 	if spec.SignedURLs != nil {
 		p.signed = &azurequeue.SignedSource{Service: c.Service, Spec: *spec.SignedURLs}

@@ -1,6 +1,7 @@
 package claiming
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -110,7 +111,7 @@ func (p *poller) due(control wire.ClaimControl) (time.Duration, bool) {
 	tells := p.tells(control, now)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	spacing := activities.Spacing(now.Sub(p.active), p.calmSpacing())
+	spacing := p.calm().Beats(now.Sub(p.active))
 	if p.news.other {
 		spacing = activities.WaitingHeartbeat
 	}
@@ -123,11 +124,11 @@ func (p *poller) spacing() time.Duration {
 	return max(activities.WaitingHeartbeat, p.in.Carry.Spacing.Std())
 }
 
-func (p *poller) calmSpacing() time.Duration {
-	if p.CalmSpacing > 0 {
-		return p.CalmSpacing
-	}
-	return activities.CalmSpacing / 2
+// calm has half of the usual spacing: what a lost claimer has taken waits for its end.
+func (p *poller) calm() activities.Calm {
+	calm := p.Calm
+	calm.Spacing = cmp.Or(calm.Spacing, activities.CalmSpacing/2)
+	return calm
 }
 
 // tells is whether there is something that the workflow must know.

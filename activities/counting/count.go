@@ -1,7 +1,6 @@
 package counting
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -28,9 +27,7 @@ type Activities struct {
 	DynamoDB dynamodb.Caller
 	SQS      QueueConsumer
 	Temporal client.Client // records heartbeats
-	// CalmSpacing is between the heartbeats of a monitor to which nothing happens; 0 is
-	// the default.
-	CalmSpacing time.Duration
+	Calm     activities.Calm
 }
 
 // All lists the activities under their names.
@@ -53,7 +50,7 @@ func (s *Activities) Count(ctx context.Context, in wire.CountInput) (wire.CountR
 	c := &counting{
 		queue:   &eventQueue{api: s.SQS, url: in.QueueURL, reached: figures.Messages > 0},
 		drain:   in.Drain,
-		calm:    cmp.Or(s.CalmSpacing, activities.CalmSpacing),
+		calm:    s.Calm,
 		began:   time.Now().UTC(),
 		figures: figures,
 		metrics: activity.GetMetricsHandler(ctx).WithTags(map[string]string{"queue": wire.QueueName(in.QueueURL)}),

@@ -41,7 +41,7 @@ type counting struct {
 	queue   *eventQueue
 	ledger  *ledger
 	drain   bool
-	calm    time.Duration // between heartbeats when it is calm
+	calm    activities.Calm
 	began   time.Time
 	metrics client.MetricsHandler
 	logger  log.Logger
@@ -286,11 +286,11 @@ func (c *counting) phase(now time.Time) (string, time.Duration) {
 	if c.figures.Reports.Phase != countCalm && c.began.After(last) {
 		last = c.began
 	}
-	spacing := activities.Spacing(now.Sub(last), c.calm)
+	spacing := c.calm.Beats(now.Sub(last))
 	switch {
 	case now.Sub(c.figures.LastMessageAt) < idleAfter:
 		return countBusy, spacing
-	case now.Sub(last) >= activities.CalmAfter:
+	case now.Sub(last) >= c.calm.Threshold():
 		return countCalm, spacing
 	default:
 		return countIdle, spacing

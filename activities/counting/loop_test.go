@@ -100,7 +100,7 @@ func TestARunCountsWhatItHasReceivedBeforeItEnds(t *testing.T) {
 // frequent again with the first one; reports tell it, as many as there are to spend.
 func TestMonitorCalmsDownAndWakes(t *testing.T) {
 	now := time.Now().UTC()
-	c := &counting{calm: time.Minute, began: now.Add(-time.Minute)}
+	c := &counting{began: now.Add(-time.Minute)}
 	report := func(after time.Duration) (wire.CountReport, bool) { return c.due(load{}, now.Add(after)) }
 	_, told := report(0)
 	require.True(t, told)
@@ -111,7 +111,7 @@ func TestMonitorCalmsDownAndWakes(t *testing.T) {
 	require.True(t, told)
 	require.Equal(t, time.Minute, r.Figures.Spacing.Std())
 
-	c = &counting{calm: time.Minute, began: now.Add(10 * time.Minute), figures: r.Figures}
+	c = &counting{began: now.Add(10 * time.Minute), figures: r.Figures}
 	_, told = report(11 * time.Minute)
 	require.False(t, told, "the next attempt is calm from the start")
 	c.figures.LastMessageAt = now.Add(12 * time.Minute)

@@ -3,6 +3,7 @@ package quiescence
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -34,7 +35,8 @@ type Activities struct {
 	Items    ItemReader // within the worker's share of the table's capacity
 	S3       ObjectLister
 	SQS      QueueMeter
-	Temporal client.Client // runs the polls of the activity source
+	Temporal client.Client // runs the polls of the activity source, records heartbeats
+	Calm     activities.Calm
 }
 
 // All lists the activities under their names.
@@ -44,12 +46,16 @@ func (q *Activities) All() []activities.Named {
 
 // Watch polls the source, waiting between polls, until there is something to
 // report: the generation ended, or its phase changed (quiescence.Reports). It
-// costs no history while it waits. Its heartbeats hold its quiescence.State, so a
+// costs no history while it waits, and a heartbeat a minute once nothing has happened
+// for ten (State.Spacing, whose changes are reported too). Its heartbeats hold its quiescence.State, so a
 // later attempt goes on where the last one was; a cancelled one hands its state
 // back as the detail of the CanceledError. A failed poll fails nothing. A repeat
 // reads again and changes nothing.
 func (q *Activities) Watch(ctx context.Context, in wire.WatchInput) (wire.WatchReport, error) {
-	w := &watcher{align: activities.AlignWait, rule: in.Rule, state: in.State, lateUntil: in.LateUntil}
+	w := &watcher{
+		align: activities.AlignWait, rule: in.Rule, state: in.State, lateUntil: in.LateUntil,
+		calm: q.Calm, began: time.Now().UTC(), spacing: in.State.Spacing.Std(),
+	}
 	if _, err := activities.Checkpoint(ctx, &w.state); err != nil {
 		return wire.WatchReport{}, activities.Invalid(wire.WatchQuiescence.Name, err)
 	}
@@ -62,7 +68,7 @@ func (q *Activities) Watch(ctx context.Context, in wire.WatchInput) (wire.WatchR
 	w.beat = func() { activities.Notify(news) }
 	w.metrics = activity.GetMetricsHandler(ctx)
 	w.publish()
-	alive, stop := activities.KeepWaiting(ctx, q.Temporal, activities.BeatEvery(in.Rule), news, func() any { return w.snapshot() })
+	alive, stop := activities.KeepWaiting(ctx, q.Temporal, max(activities.BeatEvery(in.Rule), w.spacing), news, func() any { return w.snapshot() })
 	defer stop()
 	report, err := w.run(alive)
 	if interrupted := activities.Interrupted(alive, wire.WatchQuiescence.Name, w.snapshot()); err != nil && interrupted != nil {

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"sluice/activities"
+	"sluice/internal/duration"
 	"sluice/internal/quiescence"
 	"sluice/internal/wire"
 )
@@ -34,6 +35,9 @@ type watcher struct {
 	rule      quiescence.Rule
 	state     quiescence.State
 	lateUntil time.Time
+	calm      activities.Calm
+	began     time.Time
+	spacing   time.Duration                          // of the heartbeats of this run; 0: things happen
 	align     func(wait time.Duration) time.Duration // lengthens a wait to end with others
 	beat      func()
 	metrics   client.MetricsHandler
@@ -104,11 +108,32 @@ func (w *watcher) found(now time.Time) (wire.WatchReport, bool) {
 	if reason := w.state.Decide(w.rule, now); reason != "" {
 		return w.ended(reason, now), true
 	}
-	if phase := w.state.Phase(); w.state.Reports.Due(phase, now) {
+	phase, spacing := w.state.Phase(), w.beats(now)
+	if spacing > activities.WaitingHeartbeat {
+		phase += calmPhase
+	}
+	if w.state.Reports.Due(phase, now) {
 		w.state.Reports.Told(phase, now)
+		w.state.Spacing = duration.Duration(spacing)
 		return w.report("", false, now), true
 	}
 	return wire.WatchReport{}, false
+}
+
+// calmPhase is added to a phase in which heartbeats are rare.
+const calmPhase = "/calm"
+
+// beats is how far apart the heartbeats are to be: something happened last with a
+// change, with a failed poll, or as this run began, unless that was calm from the start.
+func (w *watcher) beats(now time.Time) time.Duration {
+	last := w.state.LastChangeAt
+	if w.state.InARow > 0 {
+		last = w.state.LastPollAt
+	}
+	if w.spacing <= activities.WaitingHeartbeat && w.began.After(last) {
+		last = w.began
+	}
+	return w.calm.Beats(now.Sub(last))
 }
 
 func (w *watcher) ended(reason string, now time.Time) wire.WatchReport {

@@ -184,3 +184,47 @@ func TestWatchTellsNewsAtOnceAndSilenceWithTheNextHeartbeat(t *testing.T) {
 		require.Equal(t, []int{1, 2, 4, 6}, told, "the first look, a change, a failure, a change")
 	})
 }
+
+// A watch's heartbeats are rare once nothing has changed for ten minutes, and frequent
+// again with the first change or failed poll; each run of the activity has one spacing.
+func TestWatchCalmsDownAndWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		source := &polls{read: func(_ int, now time.Time) (quiescence.Reading, error) {
+			switch passed := now.Sub(began); {
+			case passed < time.Hour:
+				return quiescence.Reading{}, nil
+			case passed < 2*time.Hour:
+				return quiescence.Reading{Version: "a", Count: 1, Present: true}, nil
+			default:
+				return quiescence.Reading{}, errors.New("refused")
+			}
+		}}
+		rule := ruleOf(30*time.Second, 1_000_000)
+		rule.Deadline = began.Add(3 * time.Hour)
+		type step struct {
+			after   time.Duration
+			phase   string
+			spacing time.Duration
+		}
+		var told []step
+		w := watching(rule, source)
+		for {
+			w.began, w.spacing = time.Now(), w.state.Spacing.Std()
+			report, err := w.run(t.Context())
+			require.NoError(t, err)
+			if report.Reason != "" {
+				break
+			}
+			told = append(told, step{time.Since(began), report.State.Phase(), report.State.Spacing.Std()})
+		}
+		require.Equal(t, []step{
+			{0, quiescence.Waiting, 10 * time.Second},
+			{10 * time.Minute, quiescence.Waiting, time.Minute},
+			{time.Hour, quiescence.Flowing, 10 * time.Second},
+			{time.Hour + 30*time.Second, quiescence.Settling, 10 * time.Second},
+			{time.Hour + 10*time.Minute + 30*time.Second, quiescence.Settling, time.Minute},
+			{2 * time.Hour, quiescence.Settling, 10 * time.Second},
+		}, told)
+	})
+}

@@ -20,7 +20,8 @@ type part struct {
 	process *process.Process
 	address string // host:port
 	ui      string // Temporal's Web UI
-	ports   []int  // Temporal's, of both
+	metrics string // Temporal's own, as Prometheus reads them
+	ports   []int  // Temporal's, of all of them
 	// Ended by us: nothing to report.
 	expected atomic.Bool
 }

@@ -31,6 +31,7 @@ func environment(cfg Config, temporal *part, binary string, g *guard.Guard, acco
 		{"AWS_ENDPOINT_URL_SQS", g.URL(guard.SQS)},
 		{"AZURE_STORAGE_CONNECTION_STRING", account.connectionString(g.URL(guard.AzQueue))},
 		{"SLUICE_GUARD_ADMIN", g.AdminURL()},
+		{"SLUICE_TEMPORAL_METRICS", "http://" + temporal.metrics + "/metrics"},
 	}
 	if temporal.ui != "" {
 		env = append(env, Variable{"SLUICE_UI_ADDRESS", "http://" + temporal.ui})

@@ -35,11 +35,14 @@ var dynamicConfig = []string{
 // between our look and the server's start.
 const portTries = 3
 
+// temporalPorts are those of the server, of its Web UI and of its metrics.
+const temporalPorts = 3
+
 func startTemporal(ctx context.Context, cfg Config, binary string, wished []int) (temporal *part, err error) {
 	for try := range portTries {
 		ports := wished
-		if try > 0 || len(ports) != 2 {
-			if ports, err = freePorts(2); err != nil {
+		if try > 0 || len(ports) != temporalPorts {
+			if ports, err = freePorts(temporalPorts); err != nil {
 				return nil, fmt.Errorf("temporal: %w", err)
 			}
 		}
@@ -55,9 +58,9 @@ func startTemporal(ctx context.Context, cfg Config, binary string, wished []int)
 var serverEnv = []string{"GOGC=400"}
 
 func tryTemporal(ctx context.Context, cfg Config, binary string, ports []int) (*part, error) {
-	address, ui := local(ports[0]), local(ports[1])
+	address, ui, metrics := local(ports[0]), local(ports[1]), local(ports[2])
 	args := []string{"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(ports[0]),
-		"--namespace", cfg.Namespace, "--log-level", "warn"}
+		"--metrics-port", strconv.Itoa(ports[2]), "--namespace", cfg.Namespace, "--log-level", "warn"}
 	if cfg.UI {
 		args = append(args, "--ui-ip", "127.0.0.1", "--ui-port", strconv.Itoa(ports[1]))
 	} else {
@@ -83,7 +86,7 @@ func tryTemporal(ctx context.Context, cfg Config, binary string, ports []int) (*
 		child.Kill()
 		return nil, err
 	}
-	return &part{process: child, address: address, ui: ui, ports: ports}, nil
+	return &part{process: child, address: address, ui: ui, metrics: metrics, ports: ports}, nil
 }
 
 // temporalReady asks what workflows will ask: a query on a search attribute

@@ -1,6 +1,10 @@
 package quiescence
 
-import "time"
+import (
+	"time"
+
+	"sluice/internal/duration"
+)
 
 // A Reading is what one successful and complete poll found.
 type Reading struct {
@@ -50,6 +54,9 @@ type State struct {
 
 	Arrivals Arrivals `json:"arrivals"`
 	Reports  Reports  `json:"reports"`
+
+	// Spacing is of the heartbeats since the last report; 0: things happen.
+	Spacing duration.Duration `json:"spacing,omitempty"`
 }
 
 // Observe takes in the reading of a poll that went from began to ended and says

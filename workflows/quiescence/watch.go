@@ -24,7 +24,7 @@ func (o *observer) poll(ctx workflow.Context) (wire.WatchReport, error) {
 	}
 	options := activities.WaitOptions()
 	options.Summary = fmt.Sprintf("watches %s", o.in.Source.Target())
-	options.HeartbeatTimeout = 3 * max(activities.BeatEvery(o.rule), shortestBeat)
+	options.HeartbeatTimeout = 3 * max(activities.BeatEvery(o.rule), shortestBeat, o.state.Spacing.Std())
 	end, err := shell.Wait[quiescence.State](ctx, &o.polling, options, wire.WatchQuiescence, wire.WatchInput{
 		Source: o.in.Source, Rule: o.rule, State: o.state, LateUntil: o.lateUntil,
 	})
@@ -40,6 +40,9 @@ func (o *observer) poll(ctx workflow.Context) (wire.WatchReport, error) {
 		report.State = end.Result.State
 	case end.Left != nil:
 		report.State = *end.Left
+	}
+	if end.Interrupted {
+		report.State.Spacing = 0
 	}
 	// What was decided by the rule that a message changed is decided anew.
 	report.State.Retime(o.rule)
