@@ -1,19 +1,34 @@
 package main
 
 import (
+	"go.temporal.io/sdk/worker"
+
+	"sluice"
 	"sluice/activities"
-	"sluice/activities/azurequeue"
 	"sluice/activities/claiming"
 	"sluice/activities/taskservice"
+	"sluice/internal/wire"
 )
 
-// newClaiming makes the activities that claim tasks from Azure queues, speak to
-// the task service, and send to queues.
-func newClaiming(c config, made *clients) []activities.System {
-	tasks := &taskservice.Client{HTTP: taskservice.NewHTTP(), Origin: c.TaskServiceURL, Token: c.TaskServiceToken}
-	return []activities.System{
-		&azurequeue.Activities{Service: made.azure},
-		&claiming.Claimer{Temporal: made.temporal, Queues: made.azure, Service: tasks, Converter: made.converter, Calm: activities.Calm{After: c.CalmAfter, Spacing: c.WaitHeartbeat / 2}},
-		&claiming.Tasks{Temporal: made.temporal, Service: tasks},
+// newClaiming makes the activities that claim tasks, speak to the task service, and
+// send to Azure queues.
+func newClaiming(c config, made *clients) (claimer *claiming.Claimer, tasks *claiming.Tasks) {
+	service := &taskservice.Client{HTTP: taskservice.NewHTTP(), Origin: c.TaskServiceURL, Token: c.TaskServiceToken}
+	claimer = &claiming.Claimer{Temporal: made.temporal, Queues: made.azure, Service: service, Converter: made.converter, Calm: activities.Calm{After: c.CalmAfter, Spacing: c.WaitHeartbeat / 2}}
+	return claimer, &claiming.Tasks{Temporal: made.temporal, Service: service}
+}
+
+// newWithAzure polls the task queue of the activities that need access to Azure
+// queues, which their workflows schedule there; nil where this worker has none. They
+// are on the worker's own queue as well: signed URLs are polled there, and a job that
+// sends to a queue may come there.
+func newWithAzure(c config, made *clients, needing ...activities.System) worker.Worker {
+	if made.azure == nil {
+		return nil
 	}
+	options := workerOptions(c)
+	options.DisableWorkflowWorker = true
+	w := worker.New(made.temporal, wire.AzureTaskQueue(c.TaskQueue), options)
+	sluice.RegisterActivities(w, needing...)
+	return w
 }

@@ -36,7 +36,7 @@ func dial(ctx context.Context, c config, metrics client.MetricsHandler, logger *
 	made.azure, err = connect.AzureQueues(c.Azure)
 	switch {
 	case errors.Is(err, connect.ErrNoAzure):
-		logger.Info("no access to Azure queues configured: claiming from queues is off")
+		logger.Info("no access to Azure queues configured: claiming from queues is left to other workers")
 	case err != nil:
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"sluice/internal/limits"
 	"sluice/internal/secret"
 	"sluice/internal/throughput"
+	"sluice/internal/wire"
 )
 
 // config is all that the worker can be told, by flag or environment variable.
@@ -72,6 +73,9 @@ func (c *config) Validate() error {
 	check(c.TaskQueue != "", "SLUICE_TASK_QUEUE: must not be empty")
 	var queue document.Faults
 	limits.CheckTaskQueue(&queue, "SLUICE_TASK_QUEUE", c.TaskQueue)
+	if len(c.TaskQueue) <= limits.Name {
+		limits.CheckTaskQueue(&queue, "SLUICE_TASK_QUEUE and what is added for Azure queues", wire.AzureTaskQueue(c.TaskQueue))
+	}
 	faults = append(faults, queue.Err())
 	check(c.StopTimeout >= 0, "SLUICE_STOP_TIMEOUT: must not be negative")
 	check(c.WaitHeartbeat >= 10*time.Second && c.WaitHeartbeat <= 5*time.Minute, "SLUICE_WAIT_HEARTBEAT: must be between 10s and 5m, not %s", c.WaitHeartbeat)
@@ -89,6 +93,7 @@ func (c *config) Validate() error {
 	check(c.Throughput.Lease >= throughput.LeaseTime && c.Throughput.Lease <= throughput.MaxSteady,
 		"SLUICE_THROUGHPUT_LEASE: must be between %v and %v, not %v", throughput.LeaseTime, throughput.MaxSteady, c.Throughput.Lease)
 	check(c.Throughput.Owners() != c.TaskQueue, "SLUICE_THROUGHPUT_TASK_QUEUE: must be another queue than SLUICE_TASK_QUEUE")
+	check(c.Throughput.Owners() != wire.AzureTaskQueue(c.TaskQueue), "SLUICE_THROUGHPUT_TASK_QUEUE: must be another queue than %s, which is for Azure queues", wire.AzureTaskQueue(c.TaskQueue))
 
 	k := c.Kinesis
 	check(k.BatchSize >= 1 && k.BatchSize <= 500, "SLUICE_KINESIS_BATCH_SIZE: must be between 1 and 500, not %d", k.BatchSize)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -70,4 +71,13 @@ func TestConfigRefusesABufferThatWaitsForEver(t *testing.T) {
 func TestHTTPCredentials(t *testing.T) {
 	got := httpCredentials([]string{"SLUICE_HTTP_AUTH_DEPLOY=Bearer x=y", "SLUICE_HTTP_AUTH_=z", "SLUICE_HTTP_ALLOW=a", "PATH=/bin"})
 	require.Equal(t, map[string]string{"deploy": "Bearer x=y"}, got)
+}
+
+// The queue for what needs Azure is made of the worker's own: what the server would
+// refuse of it, and what is somebody else's, is refused here.
+func TestConfigRefusesTaskQueuesThatLeaveNoRoomForAzure(t *testing.T) {
+	_, err := parse(t, map[string]string{"SLUICE_TASK_QUEUE": strings.Repeat("q", 995)})
+	require.ErrorContains(t, err, "1001 bytes; at most 1000")
+	_, err = parse(t, map[string]string{"SLUICE_TASK_QUEUE": "q", "SLUICE_THROUGHPUT_TASK_QUEUE": "q-azure"})
+	require.ErrorContains(t, err, "another queue than q-azure")
 }

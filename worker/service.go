@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
@@ -13,6 +14,7 @@ import (
 
 	"sluice"
 	"sluice/activities"
+	"sluice/activities/azurequeue"
 	"sluice/activities/counting"
 	"sluice/activities/dynamodb"
 	"sluice/activities/http"
@@ -40,6 +42,7 @@ const activitySlots = 4000
 // service is the running worker with what has to be stopped around it.
 type service struct {
 	worker worker.Worker
+	azure  worker.Worker           // of what needs access to Azure queues; nil without any
 	owners worker.Worker           // of the owners of budgets, which may be any fleet's
 	before []func(context.Context) // run in order before the worker stops
 	after  []func(context.Context) // run in order when its activities have ended
@@ -88,8 +91,15 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 	db := s.newDynamoDB(c, made, metrics, logger)
 	s.owners = newOwners(c, made, db)
 	store := &s3.Activities{API: made.s3}
-	return append(newClaiming(c, made),
-		db,
+	claimer, tasks := newClaiming(c, made)
+	sends := &azurequeue.Activities{Service: made.azure}
+	ingestion := &ingest.Activities{
+		Temporal: made.temporal, Converter: made.converter, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,
+		Kinesis: kinesis.NewFromConfig(made.aws), DynamoDB: db, Azure: made.azure,
+	}
+	s.azure = newWithAzure(c, made, claimer, sends, ingestion)
+	return []activities.System{
+		claimer, tasks, sends, ingestion, db,
 		&requests.Children{Temporal: made.temporal},
 		&requests.Activities{Temporal: made.temporal},
 		store,
@@ -99,11 +109,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		&counting.Activities{DynamoDB: db, SQS: made.sqs, Temporal: made.temporal, Calm: c.calm()},
 		&sqs.Activities{Client: made.sqs},
 		http.New(c.HTTPAllow, httpCredentials(os.Environ())),
-		&ingest.Activities{
-			Temporal: made.temporal, Converter: made.converter, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,
-			Kinesis: kinesis.NewFromConfig(made.aws), DynamoDB: db, Azure: made.azure,
-		},
-	), nil
+	}, nil
 }
 
 func workerOptions(c config) worker.Options {
@@ -129,14 +135,25 @@ func (s *service) start() error {
 	if err := s.owners.Start(); err != nil {
 		return err
 	}
-	return s.worker.Start()
+	if err := s.worker.Start(); err != nil {
+		return err
+	}
+	if s.azure == nil {
+		return nil
+	}
+	return s.azure.Start()
 }
 
 func (s *service) stop(ctx context.Context) {
 	for _, f := range s.before {
 		f(ctx)
 	}
-	s.worker.Stop()
+	var polling sync.WaitGroup
+	polling.Go(s.worker.Stop)
+	if s.azure != nil {
+		polling.Go(s.azure.Stop)
+	}
+	polling.Wait()
 	for _, f := range s.after {
 		f(ctx)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"go.temporal.io/sdk/activity"
+
 	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/duration"
@@ -67,7 +69,7 @@ func (a *Activities) Send(ctx context.Context, raw json.RawMessage) (SendOutput,
 	}
 	if a.Service == nil {
 		return SendOutput{}, activities.Fail(activities.TypeAccessDenied, activities.Failure{
-			ErrorDetails: activities.ErrorDetails{Operation: wire.AzureQueueSend, Target: in.Queue}, Message: NoCredentials})
+			ErrorDetails: activities.ErrorDetails{Operation: wire.AzureQueueSend, Target: in.Queue}, Message: NoCredentials(activity.GetInfo(ctx).TaskQueue)})
 	}
 	ctx, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
 	defer stop()
@@ -81,7 +83,12 @@ func (a *Activities) Send(ctx context.Context, raw json.RawMessage) (SendOutput,
 	return SendOutput{MessageID: id}, nil
 }
 
-const NoCredentials = "this worker has no access to Azure queues: set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_QUEUE_URL"
+// NoCredentials says where an activity has to run that was scheduled on this task
+// queue and came to a worker without access to Azure queues.
+func NoCredentials(taskQueue string) string {
+	return "this worker has no access to Azure queues: give the job the task queue " + wire.AzureTaskQueue(taskQueue) +
+		", which workers with AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_QUEUE_URL poll"
+}
 
 // bodyBytes is what a body is on the queue: a JSON string stands for its text.
 func bodyBytes(body json.RawMessage) []byte {

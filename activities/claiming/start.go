@@ -247,7 +247,7 @@ func (p *poller) afterFault(ctx context.Context, c *candidate, err error) (start
 func (p *poller) startOptions(c *candidate) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID:                                       c.taskID(),
-		TaskQueue:                                p.info.TaskQueue,
+		TaskQueue:                                p.in.TaskQueue,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,

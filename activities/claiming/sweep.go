@@ -68,7 +68,7 @@ func (p *poller) sources(ctx context.Context) ([]azurequeue.Source, error) {
 		return p.signed.List(ctx, time.Now())
 	}
 	if p.Claimer.Queues == nil {
-		return nil, errors.New(azurequeue.NoCredentials)
+		return nil, errors.New(azurequeue.NoCredentials(p.in.TaskQueue))
 	}
 	queues := make([]azurequeue.Source, len(p.in.Spec.Queues))
 	for i, q := range p.in.Spec.Queues {

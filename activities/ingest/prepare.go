@@ -88,7 +88,7 @@ func isOutput(p wire.IngestPlan, key string) bool {
 func (i *Activities) lookAzure(ctx context.Context, p wire.IngestPlan) error {
 	const operation = "AzureQueue.GetProperties"
 	if i.Azure == nil {
-		return activities.Fail(activities.TypeAccessDenied, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: operation, Target: p.Queue}, Message: azurequeue.NoCredentials})
+		return activities.Fail(activities.TypeAccessDenied, activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: operation, Target: p.Queue}, Message: azurequeue.NoCredentials(activity.GetInfo(ctx).TaskQueue)})
 	}
 	_, err := i.Azure.NewQueueClient(p.Queue).GetProperties(ctx, nil)
 	return azurequeue.Failure(operation, p.Queue, err)

@@ -104,6 +104,8 @@ type PollInput struct {
 	Spec    PollSpec     `json:"spec"`
 	Carry   PollCarry    `json:"carry"`
 	Queues  []QueueState `json:"queues,omitempty"`
+	// TaskQueue is of the claimer, and of its tasks; the activity's own may be another.
+	TaskQueue string `json:"taskQueue"`
 }
 
 // PollSpec is what a claimer was started with, checked and with its defaults.

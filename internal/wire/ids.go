@@ -28,6 +28,10 @@ func ThroughputQueue(scope string) string {
 	return "sluice-throughput-" + scope
 }
 
+// AzureTaskQueue is where the activities of workflows on a task queue run that need
+// access to Azure queues: only workers that have it poll there.
+func AzureTaskQueue(taskQueue string) string { return taskQueue + "-azure" }
+
 // ThroughputResource is the twin of ThroughputID.
 func ThroughputResource(id string) (resource string, ok bool) {
 	return strings.CutPrefix(id, "throughput/")

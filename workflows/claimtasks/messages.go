@@ -92,7 +92,7 @@ func (c *claimer) answer(ctx workflow.Context) (Status, error) {
 	if err := c.show(ctx); err != nil {
 		return Status{}, err
 	}
-	return c.state.status(workflow.Now(ctx)), nil
+	return c.status(ctx), nil
 }
 
 // refuseEnded refuses what comes while the workflow closes.
@@ -120,7 +120,7 @@ func (c *claimer) handle(ctx workflow.Context) error {
 
 func (c *claimer) handleQueries(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, func() (Status, error) {
-		return c.state.status(workflow.Now(ctx)), nil
+		return c.status(ctx), nil
 	}); err != nil {
 		return err
 	}

@@ -89,6 +89,26 @@ func (s *carried) status(now time.Time) Status {
 	return status
 }
 
+// status is the status document. Until a worker has reported, it tells where one has to
+// poll: none may be there that can.
+func (c *claimer) status(ctx workflow.Context) Status {
+	status := c.state.status(workflow.Now(ctx))
+	if unpolled := c.unpolled(); unpolled != "" {
+		for _, q := range c.in.Queues {
+			status.Queues = append(status.Queues, wire.QueueState{Name: q.Name, LastError: unpolled})
+		}
+	}
+	return status
+}
+
+// unpolled says why nothing may come; "" where a worker has told of its queues.
+func (c *claimer) unpolled() string {
+	if c.in.SignedURLs != nil || len(c.state.Queues) > 0 || c.state.State != wire.ClaimOpen {
+		return ""
+	}
+	return "not polled yet: a worker with Azure settings has to poll the task queue " + c.pollQueue()
+}
+
 func claimedTask(t wire.StartedTask, claimer string) TaskView {
 	listed := TaskView{TaskID: t.TaskID, RunID: t.RunID, State: wire.TaskRunning, StartedAt: t.StartedAt}
 	if claimer == wire.ClaimStopped {
@@ -131,6 +151,9 @@ func (s *carried) details() string {
 // show brings search attributes and the Web UI's details up to date.
 func (c *claimer) show(ctx workflow.Context) error {
 	details := c.state.details()
+	if unpolled := c.unpolled(); unpolled != "" {
+		details += "\n\nIts queues are " + unpolled + ".\n"
+	}
 	if c.failed != "" {
 		details += "\n\nThe polling activity failed and is started again: " + c.failed
 	}

@@ -31,7 +31,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	if err := shell.DecodeInput(ctx, wire.TypeClaimTasks, raw, &in.Input, &in); err != nil {
 		return nil, err
 	}
-	c := &claimer{root: ctx, in: &in.Input, state: in.Resumed, ref: claimerRef(ctx)}
+	c := &claimer{root: ctx, in: &in.Input, state: in.Resumed, taskQueue: workflow.GetInfo(ctx).TaskQueueName, ref: claimerRef(ctx)}
 	if c.state == nil {
 		c.state = newCarried(in.Capacity, workflow.Now(ctx))
 	} else {
@@ -45,15 +45,17 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 
 // claimer is a run of ClaimTasks.
 type claimer struct {
-	root    workflow.Context // ends with Temporal's cancel
-	in      *Input
-	state   *carried
-	ref     wire.ClaimerRef
-	shown   shell.Attributes
-	signals *shell.Inbox
-	polling shell.Waiting
-	ended   bool
-	failed  string // last failure of the polling activity itself
+	root  workflow.Context // ends with Temporal's cancel
+	in    *Input
+	state *carried
+	// taskQueue is the claimer's own, and its tasks'.
+	taskQueue string
+	ref       wire.ClaimerRef
+	shown     shell.Attributes
+	signals   *shell.Inbox
+	polling   shell.Waiting
+	ended     bool
+	failed    string // last failure of the polling activity itself
 }
 
 func claimerRef(ctx workflow.Context) wire.ClaimerRef {
@@ -111,8 +113,8 @@ func (c *claimer) stop(reason string) {
 // poll runs one attempt of the polling activity and enters in the books what it
 // did, however it ended.
 func (c *claimer) poll(ctx workflow.Context) error {
-	end, err := shell.Wait[wire.PollMemory](ctx, &c.polling, pollOptions(c.in, c.state), wire.ClaimPoll, wire.PollInput{
-		Claimer: c.ref, Spec: c.in.pollSpec(), Carry: c.state.Carry, Queues: c.state.Queues,
+	end, err := shell.Wait[wire.PollMemory](ctx, &c.polling, c.pollOptions(), wire.ClaimPoll, wire.PollInput{
+		Claimer: c.ref, Spec: c.in.pollSpec(), Carry: c.state.Carry, Queues: c.state.Queues, TaskQueue: c.taskQueue,
 	})
 	switch {
 	case err != nil: // no error of queues and services ends it: something is wrong with the worker
@@ -142,15 +144,26 @@ func (c *claimer) interruptOver(ctx workflow.Context) {
 // pollOptions are for an activity that lives long. A lost worker is noticed after
 // three heartbeats, of which there are fewer in quiet times. It ends by itself every twelve hours, so that the start-to-close timeout is
 // only for one that hangs.
-func pollOptions(in *Input, s *carried) workflow.ActivityOptions {
+func (c *claimer) pollOptions() workflow.ActivityOptions {
 	options := activities.WaitOptions()
+	options.TaskQueue = c.pollQueue()
 	options.StartToCloseTimeout = 24 * time.Hour
-	options.HeartbeatTimeout = activities.SpacedTimeout(s.Carry.Spacing.Std())
-	options.Summary = "claims tasks from " + sourceName(in)
-	if s.State != wire.ClaimOpen {
+	options.HeartbeatTimeout = activities.SpacedTimeout(c.state.Carry.Spacing.Std())
+	options.Summary = "claims tasks from " + sourceName(c.in)
+	if c.state.State != wire.ClaimOpen {
 		options.Summary = "waits for the running tasks"
 	}
 	return options
+}
+
+// pollQueue is the task queue of the polling activity. Queues of the storage account
+// are polled by workers that have access to it. Signed URLs are access in themselves:
+// any worker polls those, and one without credentials has another way with poison.
+func (c *claimer) pollQueue() string {
+	if c.in.SignedURLs != nil {
+		return c.taskQueue
+	}
+	return wire.AzureTaskQueue(c.taskQueue)
 }
 
 func sourceName(in *Input) string {
@@ -174,7 +187,7 @@ func (c *claimer) end(ctx workflow.Context) (*Status, error) {
 	if err := c.show(ctx); err != nil {
 		return nil, err
 	}
-	status := c.state.status(workflow.Now(ctx))
+	status := c.status(ctx)
 	if c.state.Canceled {
 		return nil, temporal.NewCanceledError(status)
 	}

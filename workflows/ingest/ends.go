@@ -42,6 +42,12 @@ func callAtMost[Out any](ctx workflow.Context, r *run, summary string, activity 
 	return shell.Execute(workflow.WithActivityOptions(ctx, options), activity, r.plan).Get(ctx, output)
 }
 
+// callWithAzure is callAtMost on a worker that has access to Azure queues.
+func callWithAzure[Out any](ctx workflow.Context, r *run, summary string, activity wire.Activity[wire.IngestPlan, Out], output *Out) error {
+	queue := wire.AzureTaskQueue(workflow.GetInfo(ctx).TaskQueueName)
+	return callAtMost(workflow.WithTaskQueue(ctx, queue), r, summary+", on a worker of "+queue, activity, output)
+}
+
 // leave runs an activity that ends something of the run, for a short while.
 func leave[In, Out any](ctx workflow.Context, summary string, activity wire.Activity[In, Out], input In) error {
 	options := activities.CallOptions()

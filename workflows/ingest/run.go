@@ -92,7 +92,7 @@ func (r *run) stream(ctx workflow.Context) error {
 func (r *run) prepare(ctx workflow.Context) error {
 	r.show(ctx, phasePrepare, "Looking up bucket, queue, stream and table, listing the objects.")
 	var prepared wire.IngestPrepared
-	err := callAtMost(ctx, r, "look up what the input names", wire.IngestPrepare, &prepared)
+	err := callWithAzure(ctx, r, "look up what the input names", wire.IngestPrepare, &prepared)
 	r.objects = prepared.Objects
 	return err
 }
@@ -108,7 +108,7 @@ func (r *run) dispatch(ctx workflow.Context) error {
 	if err := callAtMost(ctx, r, "join or start the counter", wire.IngestJoinCount, nil); err != nil {
 		return err
 	}
-	return r.unlessLate(ctx, callAtMost(ctx, r, "a task per object", wire.IngestEnqueue, nil))
+	return r.unlessLate(ctx, callWithAzure(ctx, r, "a task per object", wire.IngestEnqueue, nil))
 }
 
 // awaitTasks waits until every task has ended, or the deadline has passed.
