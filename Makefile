@@ -48,13 +48,18 @@ build: ## Build worker and starter into .bin
 	@go build -o $(BIN)/starter ./starter
 
 .PHONY: check
-check: $(BIN)/staticcheck $(BIN)/workflowcheck ## Formatting, vet, staticcheck, workflow determinism
+check: $(BIN)/staticcheck $(BIN)/workflowcheck ## Formatting, vet, staticcheck, workflow determinism, links of the pages
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted" >&2; exit 1; fi
 	go vet ./...
 	cd devstack && go vet ./...
 	$(BIN)/staticcheck ./...
 	cd devstack && $(BIN)/staticcheck ./...
 	$(BIN)/workflowcheck -config workflowcheck.config.yaml ./workflows/...
+	go test ./tests/docs
+
+.PHONY: charts
+charts: ## Draw the charts of docs/ from their texts (needs Graphviz)
+	@for chart in docs/charts/*.dot; do dot -Tsvg $$chart -o $${chart%.dot}.svg; done
 
 .PHONY: test
 test: tools build check ## Run every test, those against the dev stack included
