@@ -3,7 +3,6 @@ package awscall
 import (
 	"context"
 	"errors"
-	"strings"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
@@ -54,12 +53,16 @@ func Failure(operation, target string, err error) error {
 		return err
 	}
 	a := AnswerOf(err)
-	message := a.Message
-	if a.Code != "" {
-		message = strings.TrimSuffix(a.Code+": "+a.Message, ": ")
-	}
 	return activities.Fail(a.Type(), activities.Failure{
 		ErrorDetails: activities.ErrorDetails{Code: a.Code, RequestID: a.RequestID, Operation: operation, Target: target},
-		Message:      message,
+		Message:      Words(a.Code, a.Message),
 	})
+}
+
+// Words are what a service said, its code and message, either of which may be missing.
+func Words(code, message string) string {
+	if code == "" || message == "" {
+		return code + message
+	}
+	return code + ": " + message
 }

@@ -40,16 +40,7 @@ func (r *refusal) ErrorMessage() string { return r.message }
 // ErrorFault is not looked at.
 func (r *refusal) ErrorFault() smithy.ErrorFault { return smithy.FaultUnknown }
 
-func (r *refusal) Error() string {
-	switch {
-	case r.code == "":
-		return r.message
-	case r.message == "":
-		return r.code
-	default:
-		return r.code + ": " + r.message
-	}
-}
+func (r *refusal) Error() string { return awscall.Words(r.code, r.message) }
 
 // send puts a document on the wire as it is and returns the answer as it came;
 // an error is a *refusal. The SDK resolves the endpoint, signs and verifies

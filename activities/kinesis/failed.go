@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"sluice/activities"
+	"sluice/activities/awscall"
 	"sluice/internal/errortype"
 	"sluice/internal/recordbatch"
 	"sluice/internal/wire"
@@ -16,7 +17,7 @@ import (
 func deniedError(n streamName, outcome recordbatch.Outcome, left *putState) error {
 	f := activities.Failure{
 		ErrorDetails: activities.ErrorDetails{Code: outcome.Code, RequestID: outcome.RequestID, Operation: wire.KinesisPutRecords, Target: n.String()},
-		Message:      outcome.Message,
+		Message:      awscall.Words(outcome.Code, outcome.Message),
 	}
 	if left != nil {
 		f.Checkpoint = *left

@@ -85,6 +85,9 @@ func (a *answer) send(c *call, stall time.Duration) {
 			header[name] = values
 		}
 	}
+	if c.faults.Skew != 0 {
+		header.Set("Date", c.faults.now().UTC().Format(http.TimeFormat))
+	}
 	if a.length >= 0 && a.status != http.StatusNoContent && a.status != http.StatusNotModified {
 		header.Set("Content-Length", strconv.FormatInt(a.length, 10))
 	}

@@ -4,26 +4,31 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
 // A Fault is what happens to calls that match Service, Operation ("" any) and
 // Target ("" any; an S3 object is "<bucket>/<key>"): from the From-th (0: the first) on, Count of them (0: until it
-// is deleted), counted from when the fault was added, and for at most For.
+// is deleted), counted from when the fault was added, and for at most For. AccessKey
+// has it concern only what is signed with that key.
 //
 // Latency comes before the work. Status or Body are answered in place of the
 // work, or with Work after it; Body in place of the document made of Code,
 // Message and Reasons. Drop "request" resets the connection before the work,
 // "answer" closes it after. Stall sends the headers and half of the body, and the
-// rest so much later. Duplicate does the work twice. Entries fail single entries
-// of a batch.
+// rest so much later. Duplicate does the work twice. Skew is by how much the service's
+// clock is ahead of this machine's: answers tell its time, and what is not signed near
+// it is refused. Entries fail single entries of a batch.
 type Fault struct {
 	Service   Service  `json:"service"`
 	Operation string   `json:"operation,omitempty"`
 	Target    string   `json:"target,omitempty"`
+	AccessKey string   `json:"accessKey,omitempty"`
 	From      int      `json:"from,omitempty"`
 	Count     int      `json:"count,omitempty"`
 	For       Duration `json:"for,omitempty"`
@@ -38,6 +43,7 @@ type Fault struct {
 	Drop      string   `json:"drop,omitempty"`
 	Stall     Duration `json:"stall,omitempty"`
 	Duplicate bool     `json:"duplicate,omitempty"`
+	Skew      Duration `json:"skew,omitempty"`
 	Entries   []Entry  `json:"entries,omitempty"`
 }
 
@@ -147,8 +153,7 @@ func (f *faults) match(c *call, service Service, now time.Time) plan {
 	defer f.mu.Unlock()
 	var p plan
 	for _, a := range f.active {
-		concerns := a.Service == service && (a.Operation == "" || a.Operation == c.operation) && (a.Target == "" || a.Target == c.target || a.Target == c.object)
-		if !concerns || (!a.until.IsZero() && now.After(a.until)) {
+		if !a.concerns(c, service) || (!a.until.IsZero() && now.After(a.until)) {
 			continue
 		}
 		a.Seen++
@@ -158,4 +163,18 @@ func (f *faults) match(c *call, service Service, now time.Time) plan {
 		}
 	}
 	return p
+}
+
+func (f Fault) concerns(c *call, service Service) bool {
+	return f.Service == service && (f.Operation == "" || f.Operation == c.operation) &&
+		(f.Target == "" || f.Target == c.target || f.Target == c.object) &&
+		(f.AccessKey == "" || f.AccessKey == accessKey(c.r))
+}
+
+// accessKey is the ID of the key that a request is signed with, "" where it has no
+// signature of AWS's.
+func accessKey(r *http.Request) string {
+	_, credential, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+	key, _, _ := strings.Cut(credential, "/")
+	return key
 }

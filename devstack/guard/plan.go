@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"sluice/devstack/guard/rules"
 )
 
 // A plan is all faults of one call together.
@@ -12,13 +14,14 @@ type plan struct {
 	faulted bool
 }
 
-// merge adds a fault: latencies and entries add up, of the rest the first counts.
+// merge adds a fault: latencies, skews and entries add up, of the rest the first counts.
 func (p *plan) merge(f Fault) {
 	p.faulted = true
 	p.Latency += f.Latency
 	p.Stall = max(p.Stall, f.Stall)
 	p.Duplicate = p.Duplicate || f.Duplicate
 	p.Entries = append(p.Entries, f.Entries...)
+	p.Skew += f.Skew
 	if p.Drop == "" {
 		p.Drop = f.Drop
 	}
@@ -57,9 +60,17 @@ func (p *plan) before(c *call, b backend) bool {
 		}
 		p.override(c, b).send(c, time.Duration(p.Stall))
 		return true
+	case p.Skew != 0:
+		if refused := byClock(c, b, p.now()); refused != nil {
+			refused.write(c)
+			return true
+		}
 	}
 	return false
 }
+
+// now is the service's time.
+func (p *plan) now() time.Time { return time.Now().Add(time.Duration(p.Skew)) }
 
 // after answers a call whose work was done.
 func (p *plan) after(c *call, b backend, a *answer) {
@@ -113,4 +124,27 @@ func reset(w http.ResponseWriter) {
 		_ = tcp.SetLinger(0)
 	}
 	_ = conn.Close()
+}
+
+const (
+	mostSkew   = 5 * time.Minute // of a signature's time and a service's
+	mostSkewS3 = 15 * time.Minute
+)
+
+// byClock refuses a call that is signed at another time than the clock of a service
+// allows, as the service does; nil where it is in time.
+func byClock(c *call, b backend, now time.Time) *answer {
+	signed, err := time.Parse(rules.SignatureTime, c.r.Header.Get("X-Amz-Date"))
+	switch {
+	case err != nil:
+		return nil
+	case c.service == S3 && rules.OffClock(signed, now, mostSkewS3) != "":
+		return b.refuse(c, http.StatusForbidden, "RequestTimeTooSkewed", "The difference between the request time and the current time is too large.")
+	case c.service == S3:
+		return nil
+	}
+	if message := rules.OffClock(signed, now, mostSkew); message != "" {
+		return b.refuse(c, http.StatusBadRequest, "InvalidSignatureException", message)
+	}
+	return nil
 }

@@ -27,9 +27,10 @@ type Fault struct {
 	Service   string `json:"service"`
 	Operation string `json:"operation,omitempty"`
 	Target    string `json:"target,omitempty"`
-	From      int    `json:"from,omitempty"`  // first call, from 1; 0 is 1
-	Count     int    `json:"count,omitempty"` // so many calls; 0 is every one until cleared
-	For       string `json:"for,omitempty"`   // ends after this time
+	AccessKey string `json:"accessKey,omitempty"` // only what is signed with it
+	From      int    `json:"from,omitempty"`      // first call, from 1; 0 is 1
+	Count     int    `json:"count,omitempty"`     // so many calls; 0 is every one until cleared
+	For       string `json:"for,omitempty"`       // ends after this time
 
 	Latency string `json:"latency,omitempty"` // wait before the work
 	Status  int    `json:"status,omitempty"`  // answer this in place of the work
@@ -45,6 +46,8 @@ type Fault struct {
 	Stall string `json:"stall,omitempty"`
 	// Duplicate does the work twice.
 	Duplicate bool `json:"duplicate,omitempty"`
+	// Skew is by how much the service's clock is ahead.
+	Skew string `json:"skew,omitempty"`
 	// Entries fail single entries of a batch; the others go on.
 	Entries []FaultEntry `json:"entries,omitempty"`
 }
