@@ -115,3 +115,7 @@ bench-claim: tools build ## Claiming beside the bare start of the same Tasks, an
 bench-kinesis: $(TEMPORAL_CLI) ## Measure the Kinesis producer beside its baselines; the last line is JSON
 	@go build -o $(BIN)/bench-kinesis ./tests/bench/kinesis
 	@$(BIN)/bench-kinesis
+
+.PHONY: bench-cost
+bench-cost: tools build ## Count Actions of all that waits and works; 25 minutes; the last line is JSON
+	@go run ./tests/bench/cost $(if $(SHORT),-short)
