@@ -97,9 +97,9 @@ func (r claimRunCmd) name(input json.RawMessage) (string, error) {
 }
 
 // claimProgress tells the finished of the claimed tasks.
-func claimProgress(raw json.RawMessage) (int64, int64, string) {
+func claimProgress(s sight) (int64, int64, string) {
 	var status claimtasks.Status
-	if json.Unmarshal(raw, &status) != nil {
+	if json.Unmarshal(s.status, &status) != nil {
 		return 0, 0, "starting"
 	}
 	return status.Finished, status.Claimed, fmt.Sprintf("%s, %d running, finished", status.State, status.Running)
@@ -151,28 +151,25 @@ type claimStatusCmd struct{ claimName }
 
 // Run shows the status with what the polling activity has not reported yet.
 func (s claimStatusCmd) Run(a *app) error {
-	raw, err := a.query(s.id(), workflows.QueryStatus)
+	seen, err := a.seeStatus(s.id())
 	if err != nil {
 		return err
 	}
 	var status claimtasks.Status
-	if err := json.Unmarshal(raw, &status); err != nil {
+	if err := json.Unmarshal(seen.status, &status); err != nil {
 		return err
 	}
-	if err := a.result(a.liveClaims(s.id(), status)); err != nil {
-		return err
-	}
-	return a.exitByState(s.id())
+	return a.showStatus(seen, a.liveClaims(s.id(), seen, status))
 }
 
-func (a *app) liveClaims(id string, status claimtasks.Status) claimtasks.Status {
+func (a *app) liveClaims(id string, seen sight, status claimtasks.Status) claimtasks.Status {
 	var control wire.ClaimControl
 	answer, err := a.connected.QueryWorkflow(a.ctx, id, "", wire.QueryClaimControl, wire.ClaimControlQuery{Tasks: true})
 	if err != nil || answer.Get(&control) != nil {
 		return status
 	}
 	var memory wire.PollMemory
-	if !a.heartbeat(id, wire.ClaimPoll.Name, &memory) {
+	if !seen.heartbeat(wire.ClaimPoll.Name, &memory) {
 		return status
 	}
 	return status.Live(memory, control)

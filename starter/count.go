@@ -47,7 +47,7 @@ func (r countRunCmd) Run(a *app) error {
 	return a.startAndWait(launch{
 		workflowType: workflows.TypeCountObjects, id: id, input: input,
 		options: client.StartWorkflowOptions{StaticSummary: "Counts what " + in.QueueURL + " announces"},
-	}, r.Wait, a.countProgress(id))
+	}, r.Wait, countProgress)
 }
 
 type countStopCmd struct {
@@ -76,39 +76,34 @@ type countStatusCmd struct {
 }
 
 func (s countStatusCmd) Run(a *app) error {
-	raw, err := a.query(s.ID, workflows.QueryStatus)
+	seen, err := a.seeStatus(s.ID)
 	if err != nil {
 		return err
 	}
-	status, err := a.liveCount(s.ID, raw)
+	status, err := liveCount(seen)
 	if err != nil {
 		return err
 	}
-	if err := a.result(status); err != nil {
-		return err
-	}
-	return a.exitByState(s.ID)
+	return a.showStatus(seen, status)
 }
 
 // liveCount puts what the counting activity last heartbeat over a status.
-func (a *app) liveCount(id string, raw json.RawMessage) (countobjects.Status, error) {
+func liveCount(seen sight) (countobjects.Status, error) {
 	var status countobjects.Status
-	if err := json.Unmarshal(raw, &status); err != nil {
+	if err := json.Unmarshal(seen.status, &status); err != nil {
 		return status, err
 	}
 	var figures wire.CountFigures
-	if a.heartbeat(id, wire.CountEvents.Name, &figures) && figures.Messages >= status.Messages {
+	if seen.heartbeat(wire.CountEvents.Name, &figures) && figures.Messages >= status.Messages {
 		status.Figures(figures)
 	}
 	return status, nil
 }
 
-func (a *app) countProgress(id string) progressOf {
-	return func(raw json.RawMessage) (int64, int64, string) {
-		status, err := a.liveCount(id, raw)
-		if err != nil {
-			return 0, 0, "starting"
-		}
-		return status.Events, 0, "events"
+func countProgress(seen sight) (int64, int64, string) {
+	status, err := liveCount(seen)
+	if err != nil {
+		return 0, 0, "starting"
 	}
+	return status.Events, 0, "events"
 }

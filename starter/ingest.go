@@ -61,7 +61,7 @@ func (r ingestRunCmd) Run(a *app) error {
 	if !r.Wait {
 		return a.started(run)
 	}
-	raw, err := a.follow(run, a.ingestProgress(id))
+	raw, err := a.follow(run, ingestProgress)
 	if err != nil {
 		return err
 	}
@@ -92,45 +92,39 @@ type ingestStatusCmd struct {
 }
 
 func (s ingestStatusCmd) Run(a *app) error {
-	raw, err := a.query(s.ID, workflows.QueryStatus)
+	seen, err := a.seeStatus(s.ID)
 	if err != nil {
 		return err
 	}
-	var status ingest.Status
-	if err := json.Unmarshal(raw, &status); err != nil {
+	status, err := liveIngest(seen)
+	if err != nil {
 		return err
 	}
-	if status.Phase == ingest.Streaming {
-		if tasks, ok := a.ingestTasks(s.ID); ok {
-			status.Tasks = tasks.Ended
-		}
-	}
-	if err := a.result(status); err != nil {
-		return err
-	}
-	if status.Result != nil && status.Result.Missing > 0 {
+	err = a.showStatus(seen, status)
+	if err == nil && status.Result != nil && status.Result.Missing > 0 {
 		return exit{exitFailed, ""}
 	}
-	return a.exitByState(s.ID)
+	return err
 }
 
-// ingestProgress tells the tasks that have ended; while they stream, the figure
-// is in the heartbeat of the activity that waits for them.
-func (a *app) ingestProgress(id string) progressOf {
-	return func(raw json.RawMessage) (int64, int64, string) {
-		var status ingest.Status
-		if json.Unmarshal(raw, &status) != nil {
-			return 0, 0, "starting"
-		}
-		if status.Phase == ingest.Streaming {
-			if tasks, ok := a.ingestTasks(id); ok {
-				status.Tasks = tasks.Ended
-			}
-		}
-		return status.Tasks, status.Objects, fmt.Sprintf("%-8s objects", status.Phase)
+// liveIngest is the status with the tasks that have ended: while they stream, the
+// figure is in the heartbeat of the activity that waits for them.
+func liveIngest(seen sight) (status ingest.Status, err error) {
+	if err := json.Unmarshal(seen.status, &status); err != nil {
+		return status, err
 	}
+	var tasks wire.IngestTasks
+	if status.Phase == ingest.Streaming && seen.heartbeat(wire.IngestAwaitTasks.Name, &tasks) {
+		status.Tasks = tasks.Ended
+	}
+	return status, nil
 }
 
-func (a *app) ingestTasks(id string) (tasks wire.IngestTasks, ok bool) {
-	return tasks, a.heartbeat(id, wire.IngestAwaitTasks.Name, &tasks)
+// ingestProgress tells the tasks that have ended.
+func ingestProgress(seen sight) (int64, int64, string) {
+	status, err := liveIngest(seen)
+	if err != nil {
+		return 0, 0, "starting"
+	}
+	return status.Tasks, status.Objects, fmt.Sprintf("%-8s objects", status.Phase)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,24 +124,46 @@ func (a *app) printUpdate(workflowID, name string, input json.RawMessage) error 
 // status prints the status document of a workflow. The exit status tells
 // whether it is still alive or how it ended.
 func (a *app) status(workflowID string) error {
-	document, err := a.query(workflowID, workflows.QueryStatus)
+	seen, err := a.seeStatus(workflowID)
 	if err != nil {
 		return err
 	}
-	if err := a.result(document); err != nil {
-		return err
-	}
-	return a.exitByState(workflowID)
+	return a.showStatus(seen, seen.status)
 }
 
-// exitByState is nil for a workflow that completed, alive for one that goes on,
-// else failed.
-func (a *app) exitByState(workflowID string) error {
-	described, err := a.connected.DescribeWorkflow(a.ctx, workflowID, "")
+// seeStatus asks a workflow for its status and looks at it from outside.
+func (a *app) seeStatus(workflowID string, args ...any) (sight, error) {
+	status, err := a.query(workflowID, workflows.QueryStatus, args...)
+	if err != nil {
+		return sight{}, err
+	}
+	seen, err := a.describe(a.ctx, workflowID)
+	seen.status = status
+	return seen, err
+}
+
+// showStatus prints a status document with what is in the workflow's way, which
+// it can't all know itself, and ends as the workflow's state has it.
+func (a *app) showStatus(seen sight, document any) error {
+	raw, err := json.Marshal(document)
 	if err != nil {
 		return err
 	}
-	switch closedAs(described.RawResponse.GetWorkflowExecutionInfo().GetStatus()) {
+	seen.status = raw
+	t, err := a.troubleOf(seen)
+	if err != nil {
+		return err
+	}
+	if raw, err = appendMember(raw, "waitsFor", t.WaitsFor, len(t.WaitsFor) > 0); err != nil {
+		return err
+	}
+	if raw, err = appendMember(raw, "lastError", t.LastError, t.LastError != ""); err != nil {
+		return err
+	}
+	if err := a.result(json.RawMessage(raw)); err != nil {
+		return err
+	}
+	switch closedAs(seen.described.GetWorkflowExecutionInfo().GetStatus()) {
 	case "":
 		return alive()
 	case "Completed":
@@ -148,4 +171,27 @@ func (a *app) exitByState(workflowID string) error {
 	default:
 		return exit{exitFailed, ""}
 	}
+}
+
+// appendMember puts a member at the end of an object, unless it has that member.
+func appendMember(raw json.RawMessage, name string, value any, given bool) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil || !given {
+		return raw, err
+	}
+	if old, there := members[name]; there {
+		if !isZero(old) {
+			return raw, nil
+		}
+		return overlay(raw, []field{{name, value}})
+	}
+	encoded, err := json.Marshal(map[string]any{name: value})
+	if err != nil {
+		return nil, err
+	}
+	if len(members) == 0 {
+		return encoded, nil
+	}
+	end := bytes.LastIndexByte(raw, '}')
+	return append(append(raw[:end:end], ','), encoded[1:]...), nil
 }

@@ -75,21 +75,20 @@ func (k kinesisPutRecordsCmd) Run(a *app) error {
 type kinesisPutObjectCmd struct{ oneJobFlags }
 
 func (k kinesisPutObjectCmd) Run(a *app) error {
-	return a.runOneJob(wire.KinesisPutObject, k.oneJobFlags, a.objectProgress)
+	return a.runOneJob(wire.KinesisPutObject, k.oneJobFlags, objectProgress)
 }
 
 // objectProgress is how far the object is, which only the activity's heartbeats
 // tell: in bytes, or in records where the object is compressed or its size not
 // known.
-func (a *app) objectProgress(raw json.RawMessage) (done, total int64, words string) {
-	done, total, words = requestProgress(raw)
-	var status requestworkflow.Status
+func objectProgress(seen sight) (done, total int64, words string) {
+	done, total, words = requestProgress(seen)
 	var beat struct {
 		Offset, Size int64
 		Coding       string
 		Output       kinesis.PutRecordsOutput
 	}
-	if json.Unmarshal(raw, &status) != nil || !a.heartbeat(status.ID, wire.KinesisPutObject, &beat) {
+	if !seen.heartbeat(wire.KinesisPutObject, &beat) {
 		return done, total, words
 	}
 	stored := beat.Output.StoredRecordCount

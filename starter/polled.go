@@ -45,7 +45,7 @@ func (a *app) whilePolled(workflowID, queue string, ask func(context.Context) er
 		case err == nil && !polled:
 			cancel(unpolled{failed("no worker polls queue %s, so nobody answers for %s; what was asked for may still be done when one comes", queue, workflowID)})
 		case !told:
-			a.note("waiting for a worker on queue %s to answer for %s", queue, workflowID)
+			a.note("waiting for %s to answer", workflowID)
 		}
 	}
 }

@@ -205,9 +205,27 @@ func (p producerFlushCmd) Run(a *app) error {
 		return err
 	}
 	if answer.Remaining > 0 {
-		return exit{exitAlive, ""}
+		return a.notSentYet(p.id(), answer.Remaining)
 	}
 	return nil
+}
+
+// notSentYet ends a flush that has not sent all, with the reason where one is
+// known.
+func (a *app) notSentYet(id string, remaining int) error {
+	seen, err := a.seeStatus(id)
+	if err != nil {
+		return err
+	}
+	t, err := a.troubleOf(seen)
+	if err != nil {
+		return err
+	}
+	words := counted(remaining, "record") + " not sent yet"
+	if !t.None() {
+		words += "; " + t.String()
+	}
+	return exit{exitAlive, words}
 }
 
 type producerStartCmd struct{ streamArg }

@@ -119,7 +119,7 @@ func (r quiescenceRunCmd) Run(a *app) error {
 	if !r.Wait {
 		return a.started(run)
 	}
-	raw, err := a.follow(run, a.quiescenceProgress(id))
+	raw, err := a.follow(run, quiescenceProgress)
 	if err != nil {
 		return err
 	}
@@ -205,18 +205,15 @@ type quiescenceStatusCmd struct {
 }
 
 func (s quiescenceStatusCmd) Run(a *app) error {
-	raw, err := a.query(s.ID, workflows.QueryStatus)
+	seen, err := a.seeStatus(s.ID)
 	if err != nil {
 		return err
 	}
-	status, err := a.liveQuiescence(s.ID, raw)
+	status, err := liveQuiescence(seen)
 	if err != nil {
 		return err
 	}
-	if err := a.result(status); err != nil {
-		return err
-	}
-	if err := a.exitByState(s.ID); err != nil || status.Result == nil {
+	if err := a.showStatus(seen, status); err != nil || status.Result == nil {
 		return err
 	}
 	return judge(status.Result)
@@ -224,13 +221,13 @@ func (s quiescenceStatusCmd) Run(a *app) error {
 
 // liveQuiescence puts what the polling activity last heartbeat over a status,
 // which is as old as its last report.
-func (a *app) liveQuiescence(id string, raw json.RawMessage) (quiescenceworkflow.Status, error) {
+func liveQuiescence(seen sight) (quiescenceworkflow.Status, error) {
 	var status quiescenceworkflow.Status
-	if err := json.Unmarshal(raw, &status); err != nil {
+	if err := json.Unmarshal(seen.status, &status); err != nil {
 		return status, err
 	}
 	var beat wire.WatchBeat
-	if !a.heartbeat(id, wire.WatchQuiescence.Name, &beat) || beat.LastPollAt.Before(status.AsOf) {
+	if !seen.heartbeat(wire.WatchQuiescence.Name, &beat) || beat.LastPollAt.Before(status.AsOf) {
 		return status, nil
 	}
 	status.AsOf = beat.LastPollAt
@@ -250,20 +247,15 @@ func instant(t time.Time) *time.Time {
 }
 
 // quiescenceProgress tells count, repeats and the time to quiet.
-func (a *app) quiescenceProgress(id string) progressOf {
-	return func(raw json.RawMessage) (int64, int64, string) {
-		status, err := a.liveQuiescence(id, raw)
-		if err != nil {
-			return 0, 0, "starting"
-		}
-		words := fmt.Sprintf("%-8s %d seen", status.Phase, status.Count)
-		if status.QuietAt != nil {
-			words += fmt.Sprintf(", quiet in %s", max(time.Until(*status.QuietAt), 0).Round(time.Second))
-		}
-		if status.LastError != "" {
-			words += ", last poll failed"
-		}
-		needed := int64(status.RepeatsNeeded)
-		return min(int64(status.Repeats), needed), needed, words + ", unchanged polls"
+func quiescenceProgress(seen sight) (int64, int64, string) {
+	status, err := liveQuiescence(seen)
+	if err != nil {
+		return 0, 0, "starting"
 	}
+	words := fmt.Sprintf("%-8s %d seen", status.Phase, status.Count)
+	if status.QuietAt != nil {
+		words += fmt.Sprintf(", quiet in %s", max(time.Until(*status.QuietAt), 0).Round(time.Second))
+	}
+	needed := int64(status.RepeatsNeeded)
+	return min(int64(status.Repeats), needed), needed, words + ", unchanged polls"
 }

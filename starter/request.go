@@ -124,10 +124,10 @@ func (a *app) finishRequest(run begun) error {
 	return nil
 }
 
-func requestProgress(raw json.RawMessage) (done, total int64, words string) {
+func requestProgress(seen sight) (done, total int64, words string) {
 	var s request.Status
-	if json.Unmarshal(raw, &s) != nil {
-		return 0, 0, ""
+	if json.Unmarshal(seen.status, &s) != nil {
+		return 0, 0, "starting"
 	}
 	return int64(s.FinishedJobs), int64(s.TotalJobs), string(s.State)
 }

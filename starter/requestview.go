@@ -30,60 +30,30 @@ type requestStatusCmd struct {
 // Run prints the status document. Jobs that wait for a worker say so, and when
 // none polls their task queue, which the workflow itself can't know.
 func (r requestStatusCmd) Run(a *app) error {
-	raw, err := a.query(r.ID, workflows.QueryStatus, map[string]int{"offset": r.Offset, "limit": r.Limit})
+	seen, err := a.seeStatus(r.ID, map[string]int{"offset": r.Offset, "limit": r.Limit})
 	if err != nil {
 		return err
 	}
 	var s request.Status
-	if err := json.Unmarshal(raw, &s); err != nil {
+	if err := json.Unmarshal(seen.status, &s); err != nil {
 		return err
 	}
-	described, err := a.connected.DescribeWorkflow(a.ctx, r.ID, "")
+	observer, err := a.observer()
 	if err != nil {
 		return err
 	}
-	closed := closedAs(described.RawResponse.GetWorkflowExecutionInfo().GetStatus())
+	closed := closedAs(seen.described.GetWorkflowExecutionInfo().GetStatus())
 	if closed == "" {
-		a.noteWaiting(&s, described.RawResponse.GetPendingActivities())
+		observer.Jobs(a.ctx, &s, seen.described.GetPendingActivities())
 	}
-	if err := a.result(s); err != nil {
-		return err
-	}
+	err = a.showStatus(seen, s)
 	switch {
-	case closed == "":
-		return alive()
-	case s.State == jobchain.Complete:
-		return nil
+	case closed == "" || s.State == jobchain.Complete:
+		return err
 	case requestAlive(s.State):
 		return failed("the workflow was closed from outside: %s", closed)
 	default:
 		return exit{exitFailed, ""}
-	}
-}
-
-// noteWaiting adds the reason to jobs that wait for a worker.
-func (a *app) noteWaiting(s *request.Status, pending []*workflow.PendingActivityInfo) {
-	begun := map[string]bool{} // activities, by their try: whether a worker has them
-	for _, p := range pending {
-		begun[request.TryOfActivity(p.GetActivityId())] = p.GetState() != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
-	}
-	polled := map[string]bool{}
-	for i := range s.Jobs {
-		j := &s.Jobs[i]
-		begun, isActivity := begun[fmt.Sprintf("%s/%d", j.ID, j.Tries)]
-		if begun || j.State != jobchain.Running && (j.State != jobchain.Pending || len(j.WaitsFor) > 0) {
-			continue
-		}
-		if _, asked := polled[j.TaskQueue]; !asked {
-			is, err := requests.Polled(a.ctx, a.connected, j.TaskQueue)
-			polled[j.TaskQueue] = is || err != nil
-		}
-		switch {
-		case !polled[j.TaskQueue]:
-			j.WaitsFor = append(j.WaitsFor, "no worker polls queue "+j.TaskQueue)
-		case isActivity:
-			j.WaitsFor = append(j.WaitsFor, "a worker on queue "+j.TaskQueue)
-		}
 	}
 }
 

@@ -34,7 +34,7 @@ func (s Status) Live(m wire.PollMemory, control wire.ClaimControl) Status {
 	s.Poisoned += m.Poisoned
 	s.Excused += m.Excused
 	if len(m.Queues) > 0 {
-		s.Queues = m.Queues
+		s.Queues, s.LastError = m.Queues, lastError(m.Queues)
 	}
 	return s
 }
@@ -50,18 +50,20 @@ type TaskView struct {
 
 // Status is the answer to status, and the result.
 type Status struct {
-	AsOf     time.Time         `json:"asOf"`
-	State    string            `json:"state"`
-	Reason   string            `json:"reason"`
-	Capacity int               `json:"capacity"`
-	Running  int               `json:"running"`
-	Claimed  int64             `json:"claimed"`  // tasks started
-	Finished int64             `json:"finished"` // of these ended, however
-	Failed   int64             `json:"failed"`   // of these not completed
-	Poisoned int64             `json:"poisoned"`
-	Excused  int64             `json:"excused"` // deliveries
-	Queues   []wire.QueueState `json:"queues"`
-	Tasks    []TaskView        `json:"tasks"` // the first 500
+	AsOf     time.Time `json:"asOf"`
+	State    string    `json:"state"`
+	Reason   string    `json:"reason"`
+	Capacity int       `json:"capacity"`
+	Running  int       `json:"running"`
+	Claimed  int64     `json:"claimed"`  // tasks started
+	Finished int64     `json:"finished"` // of these ended, however
+	Failed   int64     `json:"failed"`   // of these not completed
+	Poisoned int64     `json:"poisoned"`
+	Excused  int64     `json:"excused"` // deliveries
+	// LastError is that of the first queue that has one.
+	LastError string            `json:"lastError,omitempty"`
+	Queues    []wire.QueueState `json:"queues"`
+	Tasks     []TaskView        `json:"tasks"` // the first 500
 }
 
 const maxListedTasks = 500
@@ -72,6 +74,7 @@ func (s *carried) status(now time.Time) Status {
 		Claimed: s.Claimed, Finished: s.Finished, Failed: s.Failed, Poisoned: s.Poisoned, Excused: s.Excused,
 		Queues: append([]wire.QueueState{}, s.Queues...), Tasks: []TaskView{},
 	}
+	status.LastError = lastError(s.Queues)
 	for i, t := range s.Running {
 		if i == maxListedTasks {
 			break
@@ -97,6 +100,7 @@ func (c *claimer) status(ctx workflow.Context) Status {
 		for _, q := range c.in.Queues {
 			status.Queues = append(status.Queues, wire.QueueState{Name: q.Name, LastError: unpolled})
 		}
+		status.LastError = lastError(status.Queues)
 	}
 	return status
 }
@@ -107,6 +111,15 @@ func (c *claimer) unpolled() string {
 		return ""
 	}
 	return "not polled yet: a worker with Azure settings has to poll the task queue " + c.pollQueue()
+}
+
+func lastError(queues []wire.QueueState) string {
+	for _, q := range queues {
+		if q.LastError != "" {
+			return q.Name + ": " + q.LastError
+		}
+	}
+	return ""
 }
 
 func claimedTask(t wire.StartedTask, claimer string) TaskView {

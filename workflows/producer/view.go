@@ -26,12 +26,21 @@ func (p *run) view() Status {
 		PossiblyDuplicated: p.Buffer.PossiblyDuplicated,
 		KinesisErrors:      p.KinesisErrors,
 		ConsecutiveErrors:  p.ConsecutiveErrors,
+		LastError:          p.lastError(),
 	}
 	if !p.NextAttemptAt.IsZero() {
 		at := p.NextAttemptAt.UTC()
 		status.NextAttemptAt = &at
 	}
 	return status
+}
+
+// lastError is that of the batches since the last success.
+func (p *run) lastError() string {
+	if n := len(p.Events); n > 0 && p.ConsecutiveErrors > 0 {
+		return p.Events[n-1].Code + ": " + p.Events[n-1].Message
+	}
+	return ""
 }
 
 // note keeps an event.
@@ -108,7 +117,8 @@ type Status struct {
 	AsOf               time.Time  `json:"asOf"`
 	Stream             string     `json:"stream"`
 	State              string     `json:"state"`
-	Buffered           int        `json:"buffered"` // owed, in flight or not
+	LastError          string     `json:"lastError"` // since the last success, "" without one
+	Buffered           int        `json:"buffered"`  // owed, in flight or not
 	BufferedBytes      int        `json:"bufferedBytes"`
 	InFlight           int        `json:"inFlight"`
 	Sent               int64      `json:"sent"`

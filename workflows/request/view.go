@@ -21,6 +21,7 @@ type Status struct {
 	Type         string         `json:"type"`
 	State        jobchain.State `json:"state"`
 	Reason       string         `json:"reason"`
+	LastError    string         `json:"lastError"` // of the latest failed try of a job that is not COMPLETE
 	CreatedAt    time.Time      `json:"createdAt"`
 	SuspendedAt  *time.Time     `json:"suspendedAt"`
 	ResumeBy     *time.Time     `json:"resumeBy"`
@@ -139,6 +140,7 @@ func (r *request) status(ctx workflow.Context, p page) *Status {
 	if r.gate.Claim.Live(now) {
 		s.Claim = &Claim{Holder: r.gate.Claim.Holder, ExpiresAt: r.gate.Claim.ExpiresAt.UTC()}
 	}
+	s.LastError = r.lastError()
 	from, to, _ := p.bounds(r.chain.Total())
 	room, troubles := maxShown, r.troubles()
 	for i := from; i < to; i++ {
@@ -152,6 +154,18 @@ func (r *request) status(ctx workflow.Context, p page) *Status {
 		s.Jobs = append(s.Jobs, v)
 	}
 	return s
+}
+
+// lastError names the job and tells the error.
+func (r *request) lastError() string {
+	log := r.chain.Log()
+	for n := log.Len() - 1; n >= 0; n-- {
+		e := log.At(n)
+		if e.Error != "" && r.chain.View(e.Job).State != jobchain.Complete {
+			return r.chain.Job(e.Job).ID + ": " + errorText(e.Type, e.Error)
+		}
+	}
+	return ""
 }
 
 // maxShown bounds the jobs or the tries of one answer, in bytes of JSON: it has to
