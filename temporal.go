@@ -19,12 +19,12 @@ import (
 
 // DataConverter is Temporal's, with payloads encrypted when there is a key.
 func DataConverter(c connect.Config) (converter.DataConverter, error) {
-	if c.EncryptionKey == "" {
-		return converter.GetDefaultDataConverter(), nil
-	}
-	codec, err := connect.Encryption(c.EncryptionKey)
-	if err != nil {
-		return nil, err
+	codec := connect.NoEncryption()
+	if c.EncryptionKey != "" {
+		var err error
+		if codec, err = connect.Encryption(c.EncryptionKey); err != nil {
+			return nil, err
+		}
 	}
 	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec), nil
 }

@@ -122,7 +122,8 @@ func isOrigin(s string) bool {
 
 // conceal makes the configuration's secrets known, so that no line tells them.
 func (c *config) conceal() {
-	secret.Add(c.EncryptionKey, c.TaskServiceToken)
+	connect.ConcealKeys(c.EncryptionKey)
+	secret.Add(c.TaskServiceToken)
 	secret.AddConnectionString(c.Azure.ConnectionString)
 }
 

@@ -8,7 +8,7 @@ type Config struct {
 	TaskQueue     string `help:"Task queue of workflows and activities." env:"SLUICE_TASK_QUEUE" default:"sluice"`
 	LogLevel      string `help:"Least level of log lines: debug, info, warn or error." env:"SLUICE_LOG_LEVEL" default:"info" enum:"debug,info,warn,error"`
 	LogFormat     string `help:"Form of log lines: console or json." env:"SLUICE_LOG_FORMAT" default:"console" enum:"console,json"`
-	EncryptionKey string `help:"Key that encrypts all payloads in Temporal: 32 bytes in base64 (AES-256-GCM). Worker, starter and codec server need the same." env:"SLUICE_ENCRYPTION_KEY" placeholder:"BASE64"`
+	EncryptionKey string `help:"Keys of all payloads in Temporal, each 32 bytes in base64 (AES-256-GCM) behind an ID and a colon where it has one, with commas between them: the first encrypts, all decrypt. Worker, starter and codec server need the same." env:"SLUICE_ENCRYPTION_KEY" placeholder:"[ID:]BASE64,…"`
 	Compression   string `help:"Compression of what is sent to Temporal, and of its answers: none or gzip." env:"SLUICE_TEMPORAL_COMPRESSION" default:"none" enum:"none,gzip"`
 	PayloadBucket string `help:"S3 bucket for payloads over 256 KiB; without it those beyond Temporal's limit are refused." env:"SLUICE_PAYLOAD_BUCKET" placeholder:"BUCKET"`
 }

@@ -1,10 +1,7 @@
 package connect
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 
@@ -13,54 +10,57 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// Metadata of an encrypted payload.
 const (
 	encodingEncrypted = "binary/encrypted"
-	keySize           = 32 // AES-256
+	metadataKeyID     = "encryption-key-id"
 )
 
 // encryption is a payload codec: AES-256-GCM over the whole payload, metadata
-// included, with a random nonce in front.
-type encryption struct{ aead cipher.AEAD }
+// included, with a random nonce in front. Beside it stands the ID of its key, which
+// it is bound to.
+type encryption struct{ keys *Keys }
 
-// Encryption makes the codec for a key of 32 bytes in base64.
-func Encryption(key string) (converter.PayloadCodec, error) {
-	raw, err := base64.StdEncoding.DecodeString(key)
-	if err != nil || len(raw) != keySize {
-		return nil, errors.New("encryption key: 32 bytes in base64 are needed; make one with `openssl rand -base64 32`")
-	}
-	block, err := aes.NewCipher(raw)
+// Encryption makes the codec of keys as ParseKeys reads them.
+func Encryption(keys string) (converter.PayloadCodec, error) {
+	parsed, err := ParseKeys(keys)
 	if err != nil {
-		return nil, fmt.Errorf("encryption key: %w", err)
+		return nil, err
 	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		return nil, fmt.Errorf("encryption key: %w", err)
-	}
-	return encryption{aead}, nil
+	return encryption{parsed}, nil
 }
 
-// Encode encrypts payloads.
+// NoEncryption is the codec of a program without keys. It encrypts nothing, and says
+// of what was encrypted which key is missing.
+func NoEncryption() converter.PayloadCodec { return encryption{&Keys{}} }
+
+// Encode encrypts payloads with the first key.
 func (e encryption) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	id := e.keys.first
+	if id == "" {
+		return payloads, nil
+	}
+	aead := e.keys.byID[id]
 	encoded := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {
 		plain, err := proto.Marshal(p)
 		if err != nil {
 			return nil, fmt.Errorf("encrypt payload: %w", err)
 		}
-		nonce := make([]byte, e.aead.NonceSize(), e.aead.NonceSize()+len(plain)+e.aead.Overhead())
+		nonce := make([]byte, aead.NonceSize(), aead.NonceSize()+len(plain)+aead.Overhead())
 		if _, err := rand.Read(nonce); err != nil {
 			return nil, fmt.Errorf("encrypt payload: %w", err)
 		}
 		encoded[i] = &commonpb.Payload{
-			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encodingEncrypted)},
-			Data:     e.aead.Seal(nonce, nonce, plain, nil),
+			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encodingEncrypted), metadataKeyID: []byte(id)},
+			Data:     aead.Seal(nonce, nonce, plain, []byte(id)),
 		}
 	}
 	return encoded, nil
 }
 
-// Decode decrypts what Encode made and passes by what was never encrypted, so
-// that encryption can be switched on while workflows run.
+// Decode decrypts what Encode made with any of the keys and passes by what was never
+// encrypted, so that encryption can be switched on while workflows run.
 func (e encryption) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	decoded := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {
@@ -68,13 +68,9 @@ func (e encryption) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, e
 			decoded[i] = p
 			continue
 		}
-		size := e.aead.NonceSize()
-		if len(p.Data) < size {
-			return nil, errors.New("decrypt payload: shorter than its nonce")
-		}
-		plain, err := e.aead.Open(nil, p.Data[:size], p.Data[size:], nil)
+		plain, err := e.open(p)
 		if err != nil {
-			return nil, errors.New("decrypt payload: made with another SLUICE_ENCRYPTION_KEY, or damaged")
+			return nil, fmt.Errorf("decrypt payload: %w", err)
 		}
 		decoded[i] = &commonpb.Payload{}
 		if err := proto.Unmarshal(plain, decoded[i]); err != nil {
@@ -82,4 +78,24 @@ func (e encryption) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, e
 		}
 	}
 	return decoded, nil
+}
+
+func (e encryption) open(p *commonpb.Payload) ([]byte, error) {
+	id := p.GetMetadata()[metadataKeyID]
+	aead := e.keys.byID[string(id)]
+	if aead == nil {
+		// A workflow is not to fail for what its worker lacks: another has the key, or this
+		// one will.
+		return nil, converter.NewWorkflowTaskFailureError(fmt.Errorf(
+			"made with the key %q, which SLUICE_ENCRYPTION_KEY does not have (it has %s); add it behind the first", id, e.keys.list()))
+	}
+	size := aead.NonceSize()
+	if len(p.Data) < size {
+		return nil, errors.New("shorter than its nonce")
+	}
+	plain, err := aead.Open(nil, p.Data[:size], p.Data[size:], id)
+	if err != nil {
+		return nil, fmt.Errorf("made with another key of the ID %q, or damaged", id)
+	}
+	return plain, nil
 }
