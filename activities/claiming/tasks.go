@@ -24,7 +24,8 @@ type Tasks struct {
 
 // All lists the activities under their names.
 func (t *Tasks) All() []activities.Named {
-	return []activities.Named{activities.On(wire.TaskReclaim, t.Reclaim), activities.Do(wire.TaskResolve, t.Resolve), activities.Do(wire.TaskFinished, t.Finished)}
+	return []activities.Named{activities.On(wire.TaskReclaim, t.Reclaim), activities.Do(wire.TaskResolve, t.Resolve),
+		activities.Do(wire.TaskFinished, t.Finished), activities.Do(wire.TaskTerminate, t.Terminate)}
 }
 
 // Reclaim renews the claim on a run. It fails with Conflict when the service has
@@ -88,6 +89,21 @@ func attemptDelay(ctx context.Context, longest time.Duration) time.Duration {
 // and none that waits for the claimer.
 func (t *Tasks) Finished(ctx context.Context, in wire.FinishedInput) error {
 	err := t.Temporal.SignalWorkflow(ctx, in.Claimer.WorkflowID, "", wire.SignalFinished, in.Task)
+	if activities.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// Terminate ends the work of a task that does not stop. One that has ended needs no
+// more; so a repeat does no harm. It runs as a local activity, as Finished does.
+func (t *Tasks) Terminate(ctx context.Context, in wire.FollowInput) error {
+	return terminateWork(ctx, t.Temporal, in.WorkflowID)
+}
+
+// terminateWork ends the work of a task that is over, if it runs.
+func terminateWork(ctx context.Context, c client.Client, id string) error {
+	err := c.TerminateWorkflow(ctx, id, "", "its task is over")
 	if activities.IsNotFound(err) {
 		return nil
 	}

@@ -100,6 +100,7 @@ func (p *poller) reconcile(ctx context.Context, now time.Time) {
 		status, suspect := w.suspects[id]
 		switch {
 		case suspect:
+			p.endWork(ctx, t)
 			p.lose(t, status)
 		case !t.Sure, now.Sub(at) >= reconcileAge, control.State == wire.ClaimStopped && !w.told[id]:
 			due = append(due, t)
@@ -199,6 +200,17 @@ func (p *poller) makeSure(id string) {
 	defer p.mu.Unlock()
 	if t := p.task(id); t != nil {
 		t.Sure = true
+	}
+}
+
+// endWork terminates what a lost task left running: under a claim the work outlives
+// the runs of its task, and nobody renews that claim any more.
+func (p *poller) endWork(ctx context.Context, t wire.OpenTask) {
+	if !p.in.Spec.Claim.Used() {
+		return
+	}
+	if err := terminateWork(ctx, p.Temporal, wire.TaskRunID(t.ID())); err != nil {
+		p.log.Warn("the work of a lost task could not be terminated", "task", t.ID(), "error", err)
 	}
 }
 

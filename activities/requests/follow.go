@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -49,6 +48,9 @@ func (c *Children) Follow(ctx context.Context, in wire.FollowInput) (*wire.Follo
 		if errors.As(err, &unreadable) {
 			return &wire.Followed{Status: wire.FollowedUnreadable, Type: unreadable.Encoding}, nil
 		}
+		if in.StateOnly {
+			output = stateOf(output)
+		}
 		return &wire.Followed{Status: wire.FollowedCompleted, Output: output}, err
 	case errors.As(err, &ended):
 		return followed(ended), nil
@@ -69,13 +71,29 @@ func followed(ended *temporal.WorkflowExecutionError) *wire.Followed {
 		return &wire.Followed{Status: wire.FollowedFailed, Type: application.Type(), Message: application.Message(),
 			NonRetryable: application.NonRetryable(), Delay: duration.Duration(application.NextRetryDelay())}
 	default:
-		return &wire.Followed{Status: wire.FollowedFailed, Message: errors.Unwrap(ended).Error()}
+		return &wire.Followed{Status: wire.FollowedBroken, Message: errors.Unwrap(ended).Error()}
 	}
 }
 
-// Join looks whether a workflow that runs already is the asker's own child: one
-// that was started before the asker was reset, or terminated and started again. A
-// foreign one is a Conflict. It changes nothing.
+// stateOf is what is left of a result when only its field state is wanted.
+func stateOf(output json.RawMessage) json.RawMessage {
+	var result struct {
+		State string `json:"state"`
+	}
+	if json.Unmarshal(output, &result) != nil {
+		return json.RawMessage("null")
+	}
+	short, err := json.Marshal(result)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return short
+}
+
+// Join looks whether a workflow that ran already, when the asker was to start it, is
+// the asker's own child: one that was started before the asker was reset, or terminated
+// and started again. It may have ended since; then whoever follows it learns its end at
+// once. A foreign one is a Conflict. It changes nothing.
 func (c *Children) Join(ctx context.Context, in wire.JoinInput) (*wire.Joined, error) {
 	alive, done := activities.KeepAlive(ctx, activities.WorkingHeartbeat, nil)
 	defer done()
@@ -85,13 +103,9 @@ func (c *Children) Join(ctx context.Context, in wire.JoinInput) (*wire.Joined, e
 	}
 	info := described.RawResponse.GetWorkflowExecutionInfo()
 	failure := activities.Failure{ErrorDetails: activities.ErrorDetails{Operation: wire.JoinChild.Name, Target: in.WorkflowID}}
-	switch parent := info.GetParentExecution().GetWorkflowId(); {
-	case parent != in.Parent || info.GetType().GetName() != in.Type:
+	if parent := info.GetParentExecution().GetWorkflowId(); parent != in.Parent || info.GetType().GetName() != in.Type {
 		failure.Message = fmt.Sprintf("a workflow %s with this ID runs already, and is no %s that %s started", info.GetType().GetName(), in.Type, in.Parent)
 		return nil, activities.Fail(activities.TypeConflict, failure)
-	case info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
-		failure.Message = "it ended just now"
-		return nil, activities.Fail(activities.TypeUnavailable, failure)
 	}
 	return &wire.Joined{StartedAt: info.GetStartTime().AsTime()}, nil
 }

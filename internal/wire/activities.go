@@ -16,10 +16,11 @@ type None struct{}
 
 // Activities of ClaimTasks and Task.
 var (
-	ClaimPoll    = Activity[PollInput, PollReport]{Name: "ClaimTasks.Poll"}
-	TaskReclaim  = Activity[TaskRef, taskclaim.Lease]{Name: "Task.Reclaim"}
-	TaskResolve  = Activity[ResolveInput, None]{Name: "Task.Resolve"}
-	TaskFinished = Activity[FinishedInput, None]{Name: "Task.Finished"}
+	ClaimPoll     = Activity[PollInput, PollReport]{Name: "ClaimTasks.Poll"}
+	TaskReclaim   = Activity[TaskRef, taskclaim.Lease]{Name: "Task.Reclaim"}
+	TaskResolve   = Activity[ResolveInput, None]{Name: "Task.Resolve"}
+	TaskFinished  = Activity[FinishedInput, None]{Name: "Task.Finished"}
+	TaskTerminate = Activity[FollowInput, None]{Name: "Task.Terminate"}
 )
 
 // Activities of Request and ResumeSuspended.

@@ -10,6 +10,7 @@ import (
 // FollowInput names a workflow.
 type FollowInput struct {
 	WorkflowID string `json:"workflowId"`
+	StateOnly  bool   `json:"stateOnly,omitempty"` // of a result no more than its field state is wanted
 }
 
 // How a followed workflow ended.
@@ -17,7 +18,8 @@ const (
 	FollowedCompleted  = "completed"
 	FollowedUnreadable = "unreadable" // completed, with a result that is no JSON
 	FollowedCanceled   = "canceled"
-	FollowedFailed     = "failed" // in any other way
+	FollowedFailed     = "failed"
+	FollowedBroken     = "broken" // terminated or timed out
 )
 
 // Followed is the end of a workflow.

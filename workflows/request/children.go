@@ -7,10 +7,8 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"sluice/activities"
 	"sluice/internal/duration"
 	"sluice/internal/jobchain"
 	"sluice/internal/wire"
@@ -172,30 +170,7 @@ func (r *request) adopt(id string, was jobchain.CarriedChild) *try {
 
 // follow goes on with a child by the activity that waits for its end.
 func (r *request) follow(t *try) {
-	options := activities.WaitOptions()
-	options.WaitForCancellation = false
-	options.Summary = "follow " + t.child.id
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	t.cancel = cancel
-	t.future = shell.Execute(workflow.WithActivityOptions(ctx, options), wire.FollowWorkflow, wire.FollowInput{WorkflowID: t.child.id}).Future
-}
-
-// followed is the child's output, or its end as an error, as the activity that
-// follows it found it.
-func (c *child) followed(ctx workflow.Context, future workflow.Future) (json.RawMessage, error) {
-	var end wire.Followed
-	if err := shell.FutureOf(wire.FollowWorkflow, future).Get(ctx, &end); err != nil {
-		return nil, err
-	}
-	switch end.Status {
-	case wire.FollowedCompleted:
-		return end.Output, nil
-	case wire.FollowedUnreadable:
-		return nil, &activities.UnreadableError{Encoding: end.Type}
-	case wire.FollowedCanceled:
-		return nil, temporal.NewCanceledError()
-	default:
-		return nil, temporal.NewApplicationErrorWithOptions(end.Message, end.Type,
-			temporal.ApplicationErrorOptions{NonRetryable: end.NonRetryable, NextRetryDelay: end.Delay.Std()})
-	}
+	t.future = shell.Follow(ctx, wire.FollowInput{WorkflowID: t.child.id}).Future
 }

@@ -12,6 +12,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/jobchain"
+	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
 
@@ -106,7 +107,7 @@ func endItself(err error) error {
 // output is what the try returned, as JSON.
 func (r *request) output(t *try) (json.RawMessage, error) {
 	if t.child != nil && t.child.adopted {
-		return t.child.followed(r.ctx, t.future)
+		return shell.FollowedEnd(r.ctx, shell.FutureOf(wire.FollowWorkflow, t.future))
 	}
 	var value converter.RawValue
 	if err := t.future.Get(r.ctx, &value); err != nil {

@@ -25,7 +25,9 @@ func (t *task) keepClaim(ctx workflow.Context) {
 				return // the work has ended
 			}
 		}
+		t.reclaiming = true
 		next, err := t.reclaim(ctx)
+		t.reclaiming = false
 		switch {
 		case err == nil:
 			t.lease = t.lease.Renew(next)

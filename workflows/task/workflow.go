@@ -3,19 +3,14 @@ package task
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
-	"sluice/internal/document"
 	"sluice/internal/limits"
 	"sluice/internal/taskclaim"
-	"sluice/internal/taskmessage"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
@@ -41,62 +36,56 @@ const stopPatience = time.Minute
 // Messages: signal stop, query status. Temporal's cancel does what stop does.
 //
 // History, workflow tasks not counted: nine events for a task without a task
-// service; three more for its outcome, and five for each renewal of its claim.
+// service; three more for its outcome, and five for each renewal of its claim. It
+// continues as new between two renewals.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
-	var in wire.TaskInput
-	faults := document.Decode(raw, &in)
-	checkTask(&in, workflow.GetInfo(ctx).WorkflowExecution.ID, &faults)
-	if err := faults.Err(); err != nil {
-		return nil, activities.Invalid(wire.TypeTask, err)
+	var in continued
+	if err := shell.DecodeInput(ctx, wire.TypeTask, raw, &in.input, &in); err != nil {
+		return nil, err
 	}
-	t := &task{in: in, started: workflow.GetInfo(ctx).WorkflowStartTime, state: wire.TaskRunning}
+	info := workflow.GetInfo(ctx)
+	t := &task{root: ctx, id: info.WorkflowExecution.ID, in: in.input, started: info.WorkflowStartTime, state: wire.TaskRunning}
 	t.shown = shell.Attributes{State: wire.TaskRunning, Kind: wire.TypeTask, Target: in.Queue} // set by who started it
 	if in.Claim != nil {
 		t.lease = in.Claim.Lease
+	}
+	if c := in.Carried; c != nil {
+		t.started, t.lease, t.reclaims = c.StartedAt, c.Lease, c.Reclaims
 	}
 	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, func() (Status, error) {
 		return t.status(workflow.Now(ctx)), nil
 	}); err != nil {
 		return nil, err
 	}
-	return t.run(ctx)
-}
-
-func checkTask(in *wire.TaskInput, id string, faults *document.Faults) {
-	if !faults.Has("taskId") && !taskmessage.ValidID(in.TaskID) {
-		faults.Add("taskId", "%q does not match [A-Za-z0-9_-]{1,64}", in.TaskID)
-	}
-	if in.RunID < 0 {
-		faults.Add("runId", "%d is negative", in.RunID)
-	}
-	if in.Run.Workflow == "" {
-		in.Run.Workflow = wire.TypeRequest
-	}
-	limits.CheckName(faults, "run.workflow", in.Run.Workflow)
-	limits.CheckTaskQueue(faults, "run.taskQueue", in.Run.TaskQueue)
-	limits.CheckFairnessKey(faults, "fairnessKey", in.FairnessKey)
-	limits.CheckID(faults, "workflow ID", id, wire.TaskRunID(""))
+	return t.run(ctx, in.Carried != nil)
 }
 
 // task is a run of Task.
 type task struct {
-	in       wire.TaskInput
-	started  time.Time
+	root     workflow.Context // ends with Temporal's cancel
+	id       string
+	in       input
+	started  time.Time // its first run
 	finished *time.Time
 	state    string
 	reason   string
 	shown    shell.Attributes
+	signals  *shell.Inbox
+	next     shell.RollOver
 
-	lease     taskclaim.Lease
-	reclaims  int
-	lastError string
+	lease      taskclaim.Lease
+	reclaims   int
+	reclaiming bool // a renewal is under way
+	lastError  string
 
 	// why the work was told to stop, the first reason; "" while it was not
-	why     ending
-	cancel  workflow.CancelFunc
-	ended   bool // the work has ended
-	workErr error
-	stopped bool // it is a Request that ended STOPPED
+	why      ending
+	cancel   func() // asks the work to stop
+	begun    bool   // the work runs
+	followed bool   // an earlier run has started it
+	ended    bool   // the work has ended
+	workErr  error
+	stopped  bool // it is a Request that ended STOPPED
 }
 
 // ending is why the work of a task was told to stop.
@@ -108,22 +97,28 @@ const (
 	endExpired  ending = "expired"  // the claim could not be renewed in time
 )
 
-func (t *task) run(ctx workflow.Context) (*Status, error) {
+// run begins the work, or follows that of the run before, and sees to its end.
+func (t *task) run(ctx workflow.Context, follows bool) (*Status, error) {
 	t.show(ctx)
 	// What follows must go on when the workflow is cancelled: the outcome is
 	// reported then too.
 	steady, _ := workflow.NewDisconnectedContext(ctx)
-	work, cancel := workflow.WithCancel(steady)
-	t.cancel = cancel
-	shell.NewInbox(ctx, wire.SignalStop).Serve(ctx, t.stopBySignal)
+	t.signals = shell.NewInbox(ctx, wire.SignalStop)
+	if follows {
+		workflow.Go(steady, t.follow)
+	} else {
+		t.begin(steady)
+	}
+	t.signals.Serve(ctx, t.stopBySignal)
 	workflow.Go(ctx, t.watchCancel)
-	t.begin(work)
 	claimed, endClaim := workflow.WithCancel(steady)
 	if t.in.Claim != nil {
 		workflow.Go(claimed, t.keepClaim)
 	}
-	if err := t.awaitWork(steady); err != nil {
+	if over, err := t.awaitWork(steady); err != nil {
 		return nil, err
+	} else if over {
+		return nil, t.rollOver(ctx)
 	}
 	endClaim() // reclaiming ends before the outcome is reported
 	outcome := t.outcome()
@@ -133,45 +128,6 @@ func (t *task) run(ctx workflow.Context) (*Status, error) {
 		return nil, err
 	}
 	return t.end(steady, outcome)
-}
-
-// begin starts the work. The child is terminated with the task, so that nothing
-// works on under a claim that is over.
-func (t *task) begin(ctx workflow.Context) {
-	info := workflow.GetInfo(ctx)
-	options := workflow.ChildWorkflowOptions{
-		WorkflowID:            wire.TaskRunID(info.WorkflowExecution.ID),
-		TaskQueue:             t.in.Run.TaskQueue,
-		WaitForCancellation:   true,
-		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_TERMINATE,
-		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:         fmt.Sprintf("the work of task %s, run %d", t.in.TaskID, t.in.RunID),
-		Priority:              temporal.Priority{FairnessKey: t.in.FairnessKey},
-	}
-	future := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), t.in.Run.Workflow, t.in.Payload)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		var result converter.RawValue
-		if t.workErr = future.Get(ctx, &result); t.workErr == nil {
-			t.stopped = t.in.Run.Workflow == wire.TypeRequest && endedStopped(result)
-		}
-		t.ended = true
-	})
-}
-
-// awaitWork waits for the end of the work; once it was told to stop, not for
-// ever.
-func (t *task) awaitWork(ctx workflow.Context) error {
-	if err := workflow.Await(ctx, func() bool { return t.ended || t.why != "" }); err != nil || t.ended {
-		return err
-	}
-	t.state = wire.TaskStopping
-	t.show(ctx)
-	patience := stopPatience
-	if t.in.Claim != nil && t.why != endConflict {
-		patience = max(0, min(patience, t.lease.TakenUntil.Sub(workflow.Now(ctx))))
-	}
-	_, err := workflow.AwaitWithTimeout(ctx, patience, func() bool { return t.ended })
-	return err
 }
 
 // tell asks the work to stop, for the first reason that comes up.
@@ -221,12 +177,11 @@ func (t *task) outcome() wire.Outcome {
 
 // endedStopped reports that a Request ended STOPPED, which completes its workflow.
 // What a work's result is does not matter otherwise, nor how it is encoded.
-func endedStopped(result converter.RawValue) bool {
+func (t *task) endedStopped(output json.RawMessage, unreadable error) bool {
 	var end struct {
 		State string `json:"state"`
 	}
-	output, err := activities.JSONOf(result.Payload())
-	return err == nil && json.Unmarshal(output, &end) == nil && end.State == "STOPPED"
+	return t.in.Run.Workflow == wire.TypeRequest && unreadable == nil && json.Unmarshal(output, &end) == nil && end.State == "STOPPED"
 }
 
 func exception(reason string) wire.Outcome {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,6 +139,18 @@ func TestTaskToldToStopIsAWorkerShutdown(t *testing.T) {
 	})
 	require.NoError(t, r.err)
 	require.Equal(t, []wire.Outcome{{State: "exception", Reason: "worker-shutdown"}}, r.resolved)
+}
+
+// TestTaskKeepsNoMoreThanAThousandBytesOfAReason: it is shown, carried and part of the
+// result.
+func TestTaskKeepsNoMoreThanAThousandBytesOfAReason(t *testing.T) {
+	r := runTask(t, time.Hour, nil, always, func(env *testsuite.TestWorkflowEnvironment) {
+		env.RegisterDelayedCallback(func() {
+			env.SignalWorkflow(wire.SignalStop, json.RawMessage(`{"reason":"`+strings.Repeat("€", 1000)+`"}`))
+		}, time.Minute)
+	})
+	require.NoError(t, r.err)
+	require.Equal(t, strings.Repeat("€", 332)+"…", r.result.LastError)
 }
 
 func TestTaskOutcomes(t *testing.T) {
