@@ -152,7 +152,7 @@ func judge(result *quiescenceworkflow.Result) error {
 	}
 	for _, then := range result.Then {
 		if !then.OK {
-			return failed("then[%d]: %s", then.N, then.Error)
+			return failed("%s: %s", then.Name(), then.Error)
 		}
 	}
 	return nil
@@ -231,7 +231,9 @@ func liveQuiescence(seen sight) (quiescenceworkflow.Status, error) {
 		return status, nil
 	}
 	status.AsOf = beat.LastPollAt
-	status.Phase = beat.Phase()
+	if status.Phase != quiescence.Done { // a message has ended it
+		status.Phase = beat.Phase()
+	}
 	status.Count, status.Repeats = beat.Count, beat.Repeats
 	status.Polls, status.FailedPolls, status.LastError = beat.Polls, beat.FailedPolls, beat.LastError
 	status.LastChangeAt, status.NextPollAt, status.QuietAt = instant(beat.LastChangeAt), instant(beat.NextPollAt), instant(beat.QuietAt)

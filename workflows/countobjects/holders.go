@@ -70,7 +70,6 @@ func (m *monitor) leave(ctx workflow.Context, holder string) {
 	m.holders = slices.Delete(m.holders, at, at+1)
 	_, ofIngestion := workflow.GetInfo(ctx).Memo.GetFields()[wire.MemoStartedBy]
 	if len(m.holders) == 0 && ofIngestion && m.state == countOpen {
-		m.state = countStopped
-		m.counting.Interrupt()
+		m.endAs(countStopped)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"sluice/workflows/internal/shell"
 )
 
-// ending is the input of updates that answer how far they are after a while.
+// ending is the input of `drain`, which answers how far it is after a while.
 type ending struct {
 	Wait duration.Duration `json:"wait"`
 }
@@ -34,31 +34,41 @@ func (m *monitor) handle(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, m.status); err != nil {
 		return err
 	}
-	if err := m.handleEnding(ctx, wire.UpdateStop, countStopped); err != nil {
+	if err := m.handleStop(ctx); err != nil {
 		return err
 	}
-	if err := m.handleEnding(ctx, wire.UpdateDrain, countDraining); err != nil {
+	if err := m.handleDrain(ctx); err != nil {
 		return err
 	}
 	return m.handleHolders(ctx)
 }
 
-// handleEnding sets up a message that leads to the end. A stop overrules a drain.
-func (m *monitor) handleEnding(ctx workflow.Context, name, state string) error {
+// handleStop sets up the message that ends the counting after the batch under way. It
+// is answered at once.
+func (m *monitor) handleStop(ctx workflow.Context) error {
+	read := func(raw json.RawMessage) error { return shell.Decode(wire.UpdateStop, raw, &struct{}{}) }
+	return workflow.SetUpdateHandlerWithOptions(ctx, wire.UpdateStop, func(_ workflow.Context, raw json.RawMessage) (Status, error) {
+		if err := read(raw); err != nil {
+			return Status{}, err
+		}
+		m.endAs(countStopped)
+		return m.status()
+	}, workflow.UpdateHandlerOptions{Validator: read})
+}
+
+// handleDrain sets up the message that ends the counting once nothing is left to count.
+func (m *monitor) handleDrain(ctx workflow.Context) error {
 	read := func(raw json.RawMessage) (ending, error) {
 		in := ending{Wait: defaultCountWait}
-		err := shell.Decode(name, raw, &in)
+		err := shell.Decode(wire.UpdateDrain, raw, &in)
 		return in, err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, name, func(ctx workflow.Context, raw json.RawMessage) (Status, error) {
+	return workflow.SetUpdateHandlerWithOptions(ctx, wire.UpdateDrain, func(ctx workflow.Context, raw json.RawMessage) (Status, error) {
 		in, err := read(raw)
 		if err != nil {
 			return Status{}, err
 		}
-		if m.state == countOpen || m.state == countDraining && state == countStopped {
-			m.state = state
-			m.counting.Interrupt()
-		}
+		m.endAs(countDraining)
 		if _, err := workflow.AwaitWithTimeout(ctx, in.Wait.Std(), func() bool { return m.over }); err != nil {
 			return Status{}, err
 		}
@@ -67,6 +77,14 @@ func (m *monitor) handleEnding(ctx workflow.Context, name, state string) error {
 		_, err := read(raw)
 		return err
 	}})
+}
+
+// endAs carries a message out that leads to the end. A stop overrules a drain.
+func (m *monitor) endAs(state string) {
+	if m.state == countOpen || m.state == countDraining && state == countStopped {
+		m.state = state
+		m.counting.Interrupt()
+	}
 }
 
 // queueOf is the name of the queue of a URL.

@@ -22,7 +22,7 @@ const (
 // announce, exactly, in items of a DynamoDB table (counting.Activities). Input:
 // Input. ID: wire.CountID. It ends only when told to, with its status.
 //
-// Messages: updates `stop` {} (ends after the batch under way) and `drain`
+// Messages: updates `stop` {} (ends after the batch under way; answered at once) and `drain`
 // {"wait":"30s"} (counts until a poll finds nothing, then ends), both answering the
 // status; query `status`. Ingestions that share it join and leave; one that an
 // ingestion started ends with the last.

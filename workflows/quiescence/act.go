@@ -1,6 +1,7 @@
 package quiescence
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -8,37 +9,42 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
-	"sluice/internal/limits"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
 
-// act begins the entries that follow a result. The watch goes on meanwhile.
-func (o *observer) act(ctx workflow.Context, result *Result) {
-	result.Then = []ThenResult{} // a list, if an empty one
-	for n := range o.in.Then {
-		entry := &o.in.Then[n]
-		if !entry.runs(result.Reason, result.Late) {
+// act begins the entries that follow the result. The watch goes on meanwhile.
+func (o *observer) act(ctx workflow.Context) {
+	for _, planned := range o.planned(o.result) {
+		then := o.then.begin(planned)
+		if o.ending.stopped {
+			o.then.end(then, cancelledByStop)
 			continue
 		}
-		result.Then = append(result.Then, ThenResult{N: n})
-		at := len(result.Then) - 1
-		o.acting++
-		body := o.body(ctx, result, n)
+		entry, body := &o.in.Then[then.N], o.body(ctx, o.result, then.N)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			err := deliver(ctx, entry, body)
-			done := &result.Then[at]
-			done.Done, done.OK = true, err == nil
+			failure := ""
 			if err != nil {
-				done.Error = limits.Clip(activities.Redact(shell.PlainError(err)), limits.Words)
-				workflow.GetLogger(ctx).Error("A then entry failed.", "n", n, "error", done.Error)
+				failure = cmp.Or(activities.Redact(shell.PlainError(err)), "failed")
+				workflow.GetLogger(ctx).Error("A then entry failed.", "n", then.N, "error", failure)
 			}
-			o.acting--
+			o.then.end(then, failure)
 			if status, err := o.status(); err == nil {
 				workflow.SetCurrentDetails(ctx, o.details(status)) // no event
 			}
 		})
 	}
+}
+
+// planned are the entries that are to follow a result.
+func (o *observer) planned(result *Result) (planned []ThenResult) {
+	for n := range o.in.Then {
+		if o.in.Then[n].runs(result.Reason, result.Late) {
+			planned = append(planned, ThenResult{N: n, Generation: result.Generation})
+		}
+	}
+	return planned
 }
 
 func (o *observer) body(ctx workflow.Context, result *Result, n int) thenBody {

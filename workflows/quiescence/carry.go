@@ -29,7 +29,7 @@ func (o *observer) continueAsNew(ctx workflow.Context) error {
 		StartBy:   o.rule.StartBy,
 		LateUntil: o.lateUntil,
 		State:     o.state,
-		Result:    o.result,
+		Result:    o.outcome(),
 		Total:     o.total,
 	}})
 }
@@ -37,6 +37,6 @@ func (o *observer) continueAsNew(ctx workflow.Context) error {
 // mayContinueAsNew: the history is long and nothing is pending. Reports come a few
 // times a day, so this is looked at long before the history's limit.
 func (o *observer) mayContinueAsNew(ctx workflow.Context) bool {
-	return !o.over && o.acting == 0 && o.command == "" && !o.hears() &&
+	return !o.over && o.then.underWay == 0 && o.ending.reason == "" && !o.hears() &&
 		workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx)
 }

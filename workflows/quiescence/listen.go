@@ -28,7 +28,7 @@ func (o *observer) listen(ctx workflow.Context) (wire.WatchReport, error) {
 		o.alarm.set(ctx, o.wake())
 		o.tuned = false
 		err := workflow.Await(ctx, func() bool {
-			return o.alarm.rings() || o.hears() || o.command != "" || o.tuned
+			return o.alarm.rings() || o.hears() || o.ending.reason != "" || o.tuned
 		})
 		if err != nil {
 			return wire.WatchReport{}, err
@@ -82,8 +82,8 @@ func (o *observer) heard(ctx workflow.Context, now time.Time) (wire.WatchReport,
 		o.state.Reports.Told(phase, now)
 		report.State = o.state
 	}
-	full := workflow.GetInfo(ctx).GetContinueAsNewSuggested() && o.acting == 0
-	return report, report.Over || report.Reason != "" || told || o.command != "" || full
+	full := workflow.GetInfo(ctx).GetContinueAsNewSuggested() && o.then.underWay == 0
+	return report, report.Over || report.Reason != "" || told || o.ending.reason != "" || full
 }
 
 // wake is when something will be decided if no news comes: zero for never.

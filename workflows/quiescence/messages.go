@@ -13,9 +13,14 @@ import (
 	"sluice/workflows/internal/shell"
 )
 
-// endingWait is how long `finish` and `stop` wait for the polling activity to hand
-// back what it saw: it hears of it with its next heartbeat.
-const endingWait = 30 * time.Second
+// ending is what messages have said of the end of the watch.
+type ending struct {
+	reason string // for which the watch ends; "" again once the watch is over
+	note   string // whose words
+	at     time.Time
+	// stopped says that no `then` entry is begun any more.
+	stopped bool
+}
 
 // handle sets up the messages.
 func (o *observer) handle(ctx workflow.Context) error {
@@ -40,7 +45,7 @@ func (o *observer) tuning(raw json.RawMessage) (ruleInput, error) {
 }
 
 func (o *observer) validateTune(raw json.RawMessage) error {
-	if o.over {
+	if o.over || o.ending.reason != "" {
 		return o.conflict(wire.UpdateTune)
 	}
 	_, err := o.tuning(raw)
@@ -73,33 +78,55 @@ func (o *observer) tune(ctx workflow.Context, raw json.RawMessage) (Status, erro
 	return o.status()
 }
 
-// handleEnding sets up a message that ends the watch for a reason.
+// handleEnding sets up a message that ends the watch for a reason. It is answered at
+// once with what it leads to: the result, whose figures are those of the last report
+// until the polling activity has handed back what it saw.
 func (o *observer) handleEnding(ctx workflow.Context, name, reason string) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, name, func(ctx workflow.Context, raw json.RawMessage) (Status, error) {
 		var in finishInput
 		if err := shell.Decode(name, raw, &in); err != nil {
 			return Status{}, err
 		}
-		o.endBy(reason, in.Reason)
-		_, err := workflow.AwaitWithTimeout(ctx, endingWait, func() bool { return o.over })
-		if err != nil {
-			return Status{}, err
-		}
+		o.endBy(reason, limits.Clip(in.Reason, limits.Words), workflow.Now(ctx).UTC())
 		return o.status()
 	}, workflow.UpdateHandlerOptions{Validator: func(raw json.RawMessage) error {
 		return shell.Decode(name, raw, &finishInput{})
 	}})
 }
 
-func (o *observer) endBy(reason, note string) {
-	if o.over {
-		if reason == quiescence.ReasonStopped && o.stopActs != nil {
+// endBy carries a message out that ends the watch. The first of them gives the reason;
+// a stop after it still cancels what follows.
+func (o *observer) endBy(reason, note string, now time.Time) {
+	if !o.over && o.ending.reason == "" {
+		o.ending.reason, o.ending.note, o.ending.at = reason, note, now
+	} else if reason == quiescence.ReasonStopped {
+		o.stopAfter(note)
+	}
+	if reason == quiescence.ReasonStopped {
+		o.ending.stopped = true
+		o.then.cancel()
+		if o.stopActs != nil {
 			o.stopActs()
 		}
-		return
-	}
-	if o.command == "" || reason == quiescence.ReasonStopped {
-		o.command, o.note = reason, limits.Clip(note, limits.Words)
 	}
 	o.polling.Interrupt()
+}
+
+// stopAfter adds to the words of a result that a stop came before all that follows it
+// was delivered.
+func (o *observer) stopAfter(note string) {
+	if o.ending.stopped || o.result != nil && o.then.underWay == 0 {
+		return // nothing is left to cancel
+	}
+	words := "stopped before all that follows was delivered"
+	if note != "" {
+		words += ": " + note
+	}
+	if o.ending.note != "" {
+		words = o.ending.note + "; " + words
+	}
+	o.ending.note = limits.Clip(words, 2*limits.Words)
+	if o.result != nil {
+		o.result.Note = o.ending.note
+	}
 }

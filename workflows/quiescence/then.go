@@ -69,10 +69,11 @@ type ThenSignal struct {
 
 // ThenResult is how an entry went that ran.
 type ThenResult struct {
-	N     int    `json:"n"` // which entry, from 0
-	Done  bool   `json:"done"`
-	OK    bool   `json:"ok"`
-	Error string `json:"error"`
+	N          int    `json:"n"` // which entry, from 0
+	Generation int    `json:"generation"`
+	Done       bool   `json:"done"`
+	OK         bool   `json:"ok"`
+	Error      string `json:"error"`
 }
 
 func (t *Then) check(faults *document.Faults, path string) {

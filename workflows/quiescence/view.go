@@ -42,7 +42,7 @@ func (o *observer) details(s Status) string {
 	}
 	if s.Result != nil {
 		for _, then := range s.Result.Then {
-			fmt.Fprintf(&b, "- then[%d]: %s\n", then.N, then.words())
+			fmt.Fprintf(&b, "- %s: %s\n", then.Name(), then.words())
 		}
 	}
 	if chart := o.state.Arrivals.Chart(s.AsOf); chart != "" {
@@ -56,7 +56,7 @@ func (o *observer) details(s Status) string {
 
 func (o *observer) words(s Status) string {
 	switch {
-	case s.Phase == quiescence.Done && !o.over:
+	case s.Phase == quiescence.Done && !o.ends():
 		return fmt.Sprintf("%s; watches for late data until %s", s.Result.Reason, o.lateUntil.Format("15:04:05 UTC"))
 	case s.Phase == quiescence.Done && s.Result != nil:
 		return strings.TrimSuffix(s.Result.Reason+", "+s.Result.Note, ", ")
@@ -67,6 +67,14 @@ func (o *observer) words(s Status) string {
 	default:
 		return o.in.Source.Target() + " stands still"
 	}
+}
+
+// Name is the entry in words.
+func (r ThenResult) Name() string {
+	if r.Generation > 1 {
+		return fmt.Sprintf("generation %d, then[%d]", r.Generation, r.N)
+	}
+	return fmt.Sprintf("then[%d]", r.N)
 }
 
 func (r ThenResult) words() string {
@@ -82,17 +90,21 @@ func (r ThenResult) words() string {
 
 // Result is how a generation ended.
 type Result struct {
-	Reason       string       `json:"reason"`
-	Note         string       `json:"note,omitempty"` // the words of `finish` or `stop`
-	Count        int64        `json:"count"`
-	Polls        int64        `json:"polls"`
-	FailedPolls  int64        `json:"failedPolls"`
-	FirstAt      *time.Time   `json:"firstAt"`
-	LastChangeAt *time.Time   `json:"lastChangeAt"`
-	FinishedAt   time.Time    `json:"finishedAt"`
-	Generation   int          `json:"generation"`
-	Late         bool         `json:"late"`
-	Then         []ThenResult `json:"then"`
+	Reason       string     `json:"reason"`
+	Note         string     `json:"note,omitempty"` // the words of `finish` or `stop`
+	Count        int64      `json:"count"`
+	Polls        int64      `json:"polls"`
+	FailedPolls  int64      `json:"failedPolls"`
+	FirstAt      *time.Time `json:"firstAt"`
+	LastChangeAt *time.Time `json:"lastChangeAt"`
+	FinishedAt   time.Time  `json:"finishedAt"`
+	Generation   int        `json:"generation"`
+	Late         bool       `json:"late"`
+	// Then has the entries of every generation, oldest first.
+	Then []ThenResult `json:"then"`
+	// ThenOmitted counts those of many that are no longer told one by one, first of
+	// all ones that went well.
+	ThenOmitted int `json:"thenOmitted,omitempty"`
 }
 
 // Status is the answer to the query `status` and to the updates.
@@ -114,7 +126,7 @@ type Status struct {
 
 func (o *observer) status() (Status, error) {
 	phase := o.state.Phase()
-	if o.over {
+	if o.ends() {
 		phase = quiescence.Done
 	}
 	return Status{
@@ -130,12 +142,35 @@ func (o *observer) status() (Status, error) {
 		QuietAt:       o.unlessOver(o.state.QuietAt(o.rule)),
 		Generation:    max(o.state.Generation, 1),
 		LastError:     o.state.LastError,
-		Result:        o.result,
+		Result:        o.outcome(),
 	}, nil
 }
 
+// ends says that the watch is over, or will be once the polling activity has handed
+// back what it saw.
+func (o *observer) ends() bool { return o.over || o.ending.reason != "" }
+
+// outcome is the result of the last generation, or of the one that a message ends.
+func (o *observer) outcome() *Result {
+	switch {
+	case o.ending.reason != "" && !o.state.Idle:
+		result := o.endedBy(o.ending.reason, o.ending.at)
+		planned := o.planned(result)
+		for i := range planned {
+			if o.ending.stopped {
+				planned[i].Done, planned[i].Error = true, cancelledByStop
+			}
+		}
+		return o.then.in(*result, planned)
+	case o.result != nil:
+		return o.then.in(*o.result, nil)
+	default:
+		return nil
+	}
+}
+
 func (o *observer) unlessOver(t time.Time) *time.Time {
-	if o.over {
+	if o.ends() {
 		return nil
 	}
 	return shell.TimeOrNil(t)

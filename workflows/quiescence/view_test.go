@@ -40,10 +40,10 @@ func TestDetailsOfAWatch(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 
-	o.over, o.result = true, &Result{Reason: quiescence.ReasonForced, Note: "enough",
-		Then: []ThenResult{{N: 0}, {N: 1, Done: true, OK: true}, {N: 2, Done: true, Error: "answered 404"}}}
+	o.over, o.result = true, &Result{Reason: quiescence.ReasonForced, Note: "enough"}
+	o.then = outcomesOf(&Result{Then: []ThenResult{{N: 0}, {N: 1, Done: true, OK: true}, {N: 2, Done: true, Error: "answered 404"}, {N: 1, Generation: 2}}})
 	text = o.details(status())
-	for _, want := range []string{"**DONE**: forced, enough", "- then[0]: under way", "- then[1]: done", "- then[2]: failed: answered 404"} {
+	for _, want := range []string{"**DONE**: forced, enough", "- then[0]: under way", "- then[1]: done", "- then[2]: failed: answered 404", "- generation 2, then[1]: under way"} {
 		require.Contains(t, text, want)
 	}
 	require.NotContains(t, text, "As of")

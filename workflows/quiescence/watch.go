@@ -19,7 +19,7 @@ const shortestBeat = 4 * time.Second
 // poll has the polling activity watch until it reports, or until a message
 // interrupts it: then it hands back its state, which is the report.
 func (o *observer) poll(ctx workflow.Context) (wire.WatchReport, error) {
-	if o.command != "" {
+	if o.ending.reason != "" {
 		return o.standing(ctx), nil
 	}
 	options := activities.WaitOptions()

@@ -45,19 +45,18 @@ type observer struct {
 
 	asOf      time.Time
 	lateUntil time.Time
-	result    *Result // of the last generation that ended
-	over      bool    // nothing is watched any more
+	result    *Result // of the last generation that ended, but for what follows it
+	then      outcomes
+	over      bool // nothing is watched any more
 	shown     shell.Attributes
 
-	command  string        // the reason for which a message ends the watch
-	note     string        // and its own words
+	ending   ending        // by a message
 	tuned    bool          // a message changed the rule
 	polling  shell.Waiting // the polling activity
 	alarm    alarm         // the one timer of the signal source
 	news     *shell.Inbox  // of the signal source
 	next     shell.RollOver
-	acting   int // `then` entries under way
-	stopActs workflow.CancelFunc
+	stopActs workflow.CancelFunc // ends the `then` entries under way
 }
 
 func newObserver(ctx workflow.Context, in continued) (*observer, error) {
@@ -70,6 +69,7 @@ func newObserver(ctx workflow.Context, in continued) (*observer, error) {
 	}
 	if c := in.Carried; c != nil {
 		o.rule.StartBy, o.lateUntil, o.state, o.result, o.total = c.StartBy, c.LateUntil, c.State, c.Result, c.Total
+		o.then = outcomesOf(c.Result)
 	}
 	o.applyLateness()
 	if o.in.Source.Signal != nil {
@@ -106,8 +106,8 @@ func (o *observer) run(ctx workflow.Context) (*Result, error) {
 			}
 		}
 	}
-	err := workflow.Await(ctx, func() bool { return o.acting == 0 && workflow.AllHandlersFinished(ctx) })
-	return o.result, err
+	err := workflow.Await(ctx, func() bool { return o.then.underWay == 0 && workflow.AllHandlersFinished(ctx) })
+	return o.outcome(), err
 }
 
 // take takes in what the watch found, then what a message asked for meanwhile. A
@@ -118,35 +118,20 @@ func (o *observer) take(ctx, acts workflow.Context, report wire.WatchReport) {
 	if report.Reason != "" {
 		o.end(ctx, acts, report.Reason)
 	}
-	o.over = o.over || report.Over || o.command != ""
-	if o.command == quiescence.ReasonStopped {
-		o.stopActs()
+	o.over = o.over || report.Over || o.ending.reason != ""
+	if o.ending.reason != "" && !o.state.Idle {
+		o.end(ctx, acts, o.ending.reason)
 	}
-	if o.command != "" && !o.state.Idle {
-		o.end(ctx, acts, o.command)
-	}
-	o.command = ""
+	o.ending.reason = ""
 }
 
 // end gives a generation its result and begins what follows it.
 func (o *observer) end(ctx, acts workflow.Context, reason string) {
 	now := workflow.Now(ctx).UTC()
 	first := o.result == nil
-	o.result = &Result{
-		Reason:       reason,
-		Note:         o.note,
-		Count:        o.state.Count,
-		Polls:        o.state.Polls,
-		FailedPolls:  o.state.FailedPolls,
-		FirstAt:      shell.TimeOrNil(o.state.FirstAt),
-		LastChangeAt: shell.TimeOrNil(o.state.LastChangeAt),
-		FinishedAt:   now,
-		Generation:   max(o.state.Generation, 1),
-		Late:         !first,
-		Then:         []ThenResult{},
-	}
+	o.result = o.endedBy(reason, now)
 	o.asOf = now
-	o.act(acts, o.result)
+	o.act(acts)
 	watched := reason == quiescence.ReasonQuiet || reason == quiescence.ReasonExpected
 	if first && watched && o.in.Late.Watch > 0 {
 		o.lateUntil = now.Add(o.in.Late.Watch.Std())
@@ -155,6 +140,22 @@ func (o *observer) end(ctx, acts workflow.Context, reason string) {
 	o.applyLateness()
 	if !watched || !now.Before(o.lateUntil) {
 		o.over = true
+	}
+}
+
+// endedBy is the result of the generation if it ends now.
+func (o *observer) endedBy(reason string, now time.Time) *Result {
+	return &Result{
+		Reason:       reason,
+		Note:         o.ending.note,
+		Count:        o.state.Count,
+		Polls:        o.state.Polls,
+		FailedPolls:  o.state.FailedPolls,
+		FirstAt:      shell.TimeOrNil(o.state.FirstAt),
+		LastChangeAt: shell.TimeOrNil(o.state.LastChangeAt),
+		FinishedAt:   now,
+		Generation:   max(o.state.Generation, 1),
+		Late:         o.result != nil,
 	}
 }
 

@@ -54,19 +54,22 @@ type updateAnswer struct {
 
 func updateAt(env *testsuite.TestWorkflowEnvironment, after time.Duration, name, input string) *updateAnswer {
 	answer := &updateAnswer{}
-	env.RegisterDelayedCallback(func() {
-		env.UpdateWorkflow(name, fmt.Sprintf("%s-%s", name, after), &testsuite.TestUpdateCallback{
-			OnAccept: func() {},
-			OnReject: func(err error) { answer.rejected = err },
-			OnComplete: func(v any, err error) {
-				answer.err = err
-				if s, ok := v.(Status); ok {
-					answer.status = s
-				}
-			},
-		}, json.RawMessage(input))
-	}, after)
+	env.RegisterDelayedCallback(func() { answer.of(env, name, input) }, after)
 	return answer
+}
+
+// of sends an update now.
+func (a *updateAnswer) of(env *testsuite.TestWorkflowEnvironment, name, input string) {
+	env.UpdateWorkflow(name, fmt.Sprintf("%s-%p", name, a), &testsuite.TestUpdateCallback{
+		OnAccept: func() {},
+		OnReject: func(err error) { a.rejected = err },
+		OnComplete: func(v any, err error) {
+			a.err = err
+			if s, ok := v.(Status); ok {
+				a.status = s
+			}
+		},
+	}, json.RawMessage(input))
 }
 
 const told = `{"source":{"signal":{}}%s}`

@@ -126,10 +126,10 @@ func TestCountsWhatS3Announces(t *testing.T) {
 
 	var st countStatus
 	update(t, s, run.GetID(), "drain", `{}`, &st)
+	require.NoError(t, run.Get(t.Context(), &st))
 	require.Equal(t, "DONE", st.State)
 	require.EqualValues(t, 30, st.Messages)
 	require.EqualValues(t, 25, counterOf(t, s, counts, landing).records)
-	require.NoError(t, run.Get(t.Context(), &st))
 	s.Record(run.GetID(), "CountObjects", "drained")
 }
 
@@ -186,6 +186,7 @@ func TestCountsExactly(t *testing.T) {
 	send(t, s, url, bodies[6:]...)
 	var st countStatus
 	update(t, s, run.GetID(), "drain", `{"wait":"1m"}`, &st)
+	require.NoError(t, run.Get(t.Context(), &st))
 	require.Equal(t, "DONE", st.State)
 	require.Equal(t, before, counterOf(t, s, counts, "b/x"), "repeats do not even touch the counter")
 	require.EqualValues(t, 3, st.Passed)

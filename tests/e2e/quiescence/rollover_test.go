@@ -70,6 +70,7 @@ func TestCaseQ04KilledCountingWorkersOnTheStack(t *testing.T) {
 	for _, run := range []client.WorkflowRun{first, second} {
 		var st countStatus
 		update(t, s, run.GetID(), "drain", `{"wait":"1m"}`, &st)
+		require.NoError(t, run.Get(t.Context(), &st))
 		require.Equal(t, "DONE", st.State)
 	}
 	require.EqualValues(t, objects-objects/10, counterOf(t, s, counts, "b").records)
@@ -91,6 +92,7 @@ func TestStarterCounts(t *testing.T) {
 	require.Contains(t, out.Stdout, `"events": 1`)
 	out = s.Starter("count", "stop", id).OK(t)
 	require.Contains(t, out.Stdout, `"state": "STOPPED"`)
+	require.NoError(t, s.Client.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil))
 	s.Starter("count", "status", id).OK(t)
 	s.Record(id, "CountObjects", "stopped")
 
