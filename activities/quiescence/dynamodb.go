@@ -28,12 +28,12 @@ type itemPoll struct {
 func (p *itemPoll) poll(ctx context.Context, _ func()) (quiescence.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	item, err := p.inTurn(ctx)
+	item, took, err := p.inTurn(ctx)
 	if err != nil {
 		return quiescence.Reading{}, err
 	}
 	if item == nil {
-		return quiescence.Reading{}, nil
+		return quiescence.Reading{Slowest: took}, nil
 	}
 	count, err := numberIn(item, p.attribute)
 	if err != nil {
@@ -43,22 +43,23 @@ func (p *itemPoll) poll(ctx context.Context, _ func()) (quiescence.Reading, erro
 	if err != nil {
 		return quiescence.Reading{}, err
 	}
-	return quiescence.Reading{Version: digestOf(text), Count: count, Present: true}, nil
+	return quiescence.Reading{Version: digestOf(text), Count: count, Present: true, Slowest: took}, nil
 }
 
 // inTurn reads the item when its turn has come. A read that the worker's own throttle
 // sends back, as it does while it is not known yet how much the table takes, was never
 // sent: the poll waits for its turn, as long as a poll may take. What the service
-// refuses is a failed poll.
-func (p *itemPoll) inTurn(ctx context.Context) (json.RawMessage, error) {
+// refuses is a failed poll. took is how long the read itself did.
+func (p *itemPoll) inTurn(ctx context.Context) (item json.RawMessage, took time.Duration, err error) {
 	for {
+		began := time.Now()
 		item, err := p.items.Item(ctx, p.table, p.key)
 		delay, own := sentBack(err)
 		if until, ok := ctx.Deadline(); !own || !ok || time.Until(until) <= delay {
-			return item, err
+			return item, time.Since(began), err
 		}
 		if err := activities.Sleep(ctx, delay); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 }

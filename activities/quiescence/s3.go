@@ -29,8 +29,11 @@ type listing struct {
 func (l *listing) poll(ctx context.Context, beat func()) (quiescence.Reading, error) {
 	seen := newInventory(l.source.OnDelete != wire.OnDeleteReset)
 	input := &awss3.ListObjectsV2Input{Bucket: aws.String(l.source.Bucket), Prefix: aws.String(l.source.Prefix)}
+	slowest := time.Duration(0)
 	for {
+		began := time.Now()
 		page, err := l.page(ctx, input)
+		slowest = max(slowest, time.Since(began))
 		if err != nil {
 			return quiescence.Reading{}, awscall.Failure("S3.ListObjectsV2", l.source.Bucket, err)
 		}
@@ -46,7 +49,9 @@ func (l *listing) poll(ctx context.Context, beat func()) (quiescence.Reading, er
 		input.ContinuationToken = page.NextContinuationToken
 		beat()
 	}
-	return l.judge(l.source, seen)
+	reading, err := l.judge(l.source, seen)
+	reading.Slowest = slowest
+	return reading, err
 }
 
 func (l *listing) page(ctx context.Context, input *awss3.ListObjectsV2Input) (*awss3.ListObjectsV2Output, error) {

@@ -30,9 +30,7 @@ func TestItemPoll(t *testing.T) {
 		}))}
 	}
 	read := func(text string) quiescence.Reading {
-		r, err := answer(text).poll(t.Context(), func() {})
-		require.NoError(t, err, text)
-		return r
+		return whatIsThere(t, answer(text))
 	}
 	require.Equal(t, quiescence.Reading{}, read(`{}`), "no item is not started, never quiet")
 	one := read(`{"Item":{"id":{"S":"b"},"num_records":{"N":"3"},"tags":{"SS":["x","y"]}}}`)
@@ -59,6 +57,15 @@ func TestItemPollReadsConsistently(t *testing.T) {
 	_, err = p.poll(t.Context(), func() {})
 	require.NoError(t, err)
 	require.Equal(t, `GetItem {"ConsistentRead":true,"Key":{"id":{"S":"b"}},"TableName":"t"}`, sent)
+}
+
+// whatIsThere polls once and tells what was found, however long it took.
+func whatIsThere(t *testing.T, source pollSource) quiescence.Reading {
+	t.Helper()
+	reading, err := source.poll(t.Context(), func() {})
+	require.NoError(t, err)
+	reading.Slowest = 0
+	return reading
 }
 
 // reads is a table whose item is read as a function says, n from 1.
@@ -119,6 +126,56 @@ func TestItemPollFailsWhereItsTurnIsFarOffOrTheServiceThrottles(t *testing.T) {
 	}
 }
 
+// Each source tells how long its slowest call took, without the wait for its turn.
+func TestSourcesTellTheirSlowestCall(t *testing.T) {
+	slow := func(d time.Duration) string { time.Sleep(d); return `{"Item":{"n":{"N":"3"}}}` }
+	listed := func(_ context.Context, in *awss3.ListObjectsV2Input) (*awss3.ListObjectsV2Output, error) {
+		if in.ContinuationToken == nil {
+			time.Sleep(8 * time.Second)
+			return &awss3.ListObjectsV2Output{IsTruncated: aws.Bool(true), NextContinuationToken: aws.String("more")}, nil
+		}
+		time.Sleep(4 * time.Second)
+		return &awss3.ListObjectsV2Output{}, nil
+	}
+	for name, c := range map[string]struct {
+		source pollSource
+		want   time.Duration
+	}{
+		"dynamodb": {reads(func(n int) (string, error) {
+			if n < 3 {
+				return "", throttledFor(6*time.Second, "")
+			}
+			return slow(2 * time.Second), nil
+		}), 2 * time.Second},
+		"no item": {reads(func(int) (string, error) { slow(7 * time.Second); return "{}", nil }), 7 * time.Second},
+		"s3":      {&listing{lister: listerFunc(listed), source: wire.S3Source{Bucket: "b", OnDelete: wire.OnDeleteReset}}, 8 * time.Second},
+		"sqs": {&queuePoll{url: "u", meter: meterFunc(func() map[string]string {
+			time.Sleep(9 * time.Second)
+			return map[string]string{}
+		})}, 9 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				reading, err := c.source.poll(t.Context(), func() {})
+				require.NoError(t, err)
+				require.InDelta(t, c.want, reading.Slowest, float64(50*time.Millisecond))
+			})
+		})
+	}
+}
+
+type listerFunc func(context.Context, *awss3.ListObjectsV2Input) (*awss3.ListObjectsV2Output, error)
+
+func (f listerFunc) ListObjectsV2(ctx context.Context, in *awss3.ListObjectsV2Input, _ ...func(*awss3.Options)) (*awss3.ListObjectsV2Output, error) {
+	return f(ctx, in)
+}
+
+type meterFunc func() map[string]string
+
+func (f meterFunc) GetQueueAttributes(context.Context, *awssqs.GetQueueAttributesInput, ...func(*awssqs.Options)) (*awssqs.GetQueueAttributesOutput, error) {
+	return &awssqs.GetQueueAttributesOutput{Attributes: f()}, nil
+}
+
 // pages is a listing in pages of two; an entry "!" fails its page.
 type pages []string
 
@@ -147,7 +204,9 @@ func (p pages) ListObjectsV2(_ context.Context, in *awss3.ListObjectsV2Input, _ 
 func list(t *testing.T, l *listing, entries ...string) (quiescence.Reading, error) {
 	t.Helper()
 	l.lister = pages(entries)
-	return l.poll(t.Context(), func() {})
+	reading, err := l.poll(t.Context(), func() {})
+	reading.Slowest = 0
+	return reading, err
 }
 
 func TestListing(t *testing.T) {
@@ -238,9 +297,7 @@ func (m meter) GetQueueAttributes(context.Context, *awssqs.GetQueueAttributesInp
 func TestQueuePollCountsAllMessages(t *testing.T) {
 	p := &queuePoll{url: "http://q/0/events", meter: meter{
 		"ApproximateNumberOfMessages": "1", "ApproximateNumberOfMessagesNotVisible": "2", "ApproximateNumberOfMessagesDelayed": "4"}}
-	r, err := p.poll(t.Context(), func() {})
-	require.NoError(t, err)
-	require.Equal(t, quiescence.Reading{Version: "7", Count: 7, Present: true, Gauge: true}, r)
+	require.Equal(t, quiescence.Reading{Version: "7", Count: 7, Present: true, Gauge: true}, whatIsThere(t, p))
 }
 
 func TestActivityAnswers(t *testing.T) {

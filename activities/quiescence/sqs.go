@@ -3,6 +3,7 @@ package quiescence
 import (
 	"context"
 	"strconv"
+	"time"
 
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -29,10 +30,12 @@ func backlog() []types.QueueAttributeName {
 func (p *queuePoll) poll(ctx context.Context, _ func()) (quiescence.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
+	began := time.Now()
 	answer, err := p.meter.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: &p.url, AttributeNames: backlog()}, awscall.InRegionOf(p.url))
 	if err != nil {
 		return quiescence.Reading{}, awscall.Failure("SQS.GetQueueAttributes", wire.QueueName(p.url), err)
 	}
+	took := time.Since(began)
 	var count int64
 	for _, name := range backlog() {
 		text, ok := answer.Attributes[string(name)]
@@ -45,5 +48,5 @@ func (p *queuePoll) poll(ctx context.Context, _ func()) (quiescence.Reading, err
 		}
 		count += n
 	}
-	return quiescence.Reading{Version: strconv.FormatInt(count, 10), Count: count, Present: count > 0, Gauge: true}, nil
+	return quiescence.Reading{Version: strconv.FormatInt(count, 10), Count: count, Present: count > 0, Gauge: true, Slowest: took}, nil
 }

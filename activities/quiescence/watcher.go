@@ -84,9 +84,10 @@ func (w *watcher) poll(ctx context.Context, began time.Time) error {
 	case err != nil:
 		w.metrics.Counter("sluice_quiescence_failed_polls").Inc(1)
 		w.state.Fail(w.rule, activities.Shorten(activities.Redact(err.Error())), began, ended)
-	default:
+	case w.state.Observe(w.rule, reading, began, ended):
 		w.metrics.Counter("sluice_quiescence_polls").Inc(1)
-		w.state.Observe(w.rule, reading, began, ended)
+	default: // it hung
+		w.metrics.Counter("sluice_quiescence_failed_polls").Inc(1)
 	}
 	return nil
 }

@@ -5,8 +5,13 @@ import "time"
 // The quietFor clock counts time in which we would have seen a change. It runs
 // from the end of a poll that saw one (from the start of one that saw none, which
 // vouches for the time up to there only) until the next poll, but no longer than
-// until that poll was due: what lies beyond is our own outage. A failed poll
-// stops it until the next success.
+// until that poll was due: what lies beyond is our own outage. A failed poll, or one
+// that hung, stops it until the next success, and a long poll that found no change
+// stops it for as long as it took.
+
+// Hanging is from when on a call hangs: whatever holds it up may hold up the writers
+// as well.
+const Hanging = 5 * time.Second
 
 // credit adds the time that a poll beginning at began vouches for.
 func (s *State) credit(began time.Time) {

@@ -1,6 +1,7 @@
 package quiescence
 
 import (
+	"fmt"
 	"time"
 
 	"sluice/internal/duration"
@@ -19,6 +20,8 @@ type Reading struct {
 	// Gauge marks a count that falls back to 0, a backlog. It is quiet at 0 only,
 	// and what it must have been above is 0 as well.
 	Gauge bool `json:"gauge,omitempty"`
+	// Slowest is how long the slowest call of the poll took to be answered.
+	Slowest time.Duration `json:"-"`
 	// Cursor is whatever the source wants to find in the State when it goes on.
 	Cursor string `json:"cursor,omitempty"`
 }
@@ -61,21 +64,30 @@ type State struct {
 
 // Observe takes in the reading of a poll that went from began to ended and says
 // when the next one is due. A change is any difference of version, never of the
-// number; a gauge above 0 counts as one too.
-func (s *State) Observe(rule Rule, reading Reading, began, ended time.Time) {
+// number; a gauge above 0 counts as one too. A poll that hung and shows no change says
+// nothing: it is taken in as one that failed, and Observe returns false.
+func (s *State) Observe(rule Rule, reading Reading, began, ended time.Time) (counts bool) {
+	first := s.Polls == 0
+	changed := first || reading.Version != s.Version || (reading.Gauge && reading.Count > 0)
+	if !changed && reading.Slowest > Hanging {
+		s.Fail(rule, fmt.Sprintf("hung for %s and showed no change, which does not count", reading.Slowest.Round(time.Second)), began, ended)
+		return false
+	}
 	s.Polls++
 	s.InARow, s.LastError = 0, ""
 	s.LastPollAt = ended
-	first := s.Polls == 1
-	changed := first || reading.Version != s.Version || (reading.Gauge && reading.Count > 0)
 	if changed {
 		s.change(reading, first, ended)
 	} else {
 		s.Repeats++
 		s.credit(began)
+		if ended.Sub(began) > Hanging {
+			s.Mark = ended
+		}
 	}
 	s.Version, s.Count, s.Gauge, s.Cursor = reading.Version, reading.Count, reading.Gauge, reading.Cursor
 	s.schedule(rule)
+	return true
 }
 
 // change restarts the count of repeats and the clock.

@@ -149,6 +149,31 @@ func TestCaseQ02FailingPollsOnTheStack(t *testing.T) {
 	}
 }
 
+// Polls that hang for eight seconds are answered, and count for nothing.
+func TestPollsThatHangAreNoQuietTimeOnTheStack(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	s.StartWorker()
+	landing, counts, url := s.NewBucket(), s.NewTable(harness.Table{}), s.NewQueue(nil)
+	put(t, s, landing, "a", "1")
+	setCount(t, s, counts, 3)
+	for source, fault := range map[string]harness.Fault{
+		fmt.Sprintf(`"source":{"s3":{"bucket":%q}}`, landing): {Service: harness.S3, Operation: "ListObjectsV2", Target: landing, Latency: "8s"},
+		counterSource(counts): {Service: harness.DynamoDB, Operation: "GetItem", Target: counts, Stall: "8s"},
+		fmt.Sprintf(`"source":{"sqs":{"queueUrl":%q}},"minRecords":0`, url): {Service: harness.SQS, Operation: "GetQueueAttributes", Latency: "8s", Target: nameOf(url)},
+	} {
+		t.Run(fault.Service, func(t *testing.T) {
+			t.Parallel()
+			fault.From, fault.Count = 2, 1
+			s.Guard.Inject(t, fault)
+			r := resultOf(t, watch(t, s, s.Name("watch"), `{`+source+`,"repeats":2,"delay":{"base":"200ms"}}`))
+			require.Equal(t, "quiet", r.Reason)
+			require.EqualValues(t, 3, r.Polls)
+			require.Positive(t, r.FailedPolls)
+		})
+	}
+}
+
 // hook is an outside service that refuses some calls first.
 type hook struct {
 	*httptest.Server
