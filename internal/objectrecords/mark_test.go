@@ -56,9 +56,47 @@ func TestMalformedRowsHaveTheirText(t *testing.T) {
 	require.NotEmpty(t, rows[1].Bad)
 	require.Equal(t, `{"id":"3","name":"z"}`, string(rows[2].Data))
 
-	open := "2,\"y\n" + strings.Repeat("3,z\n", 5000)
-	rows = all(t, CSV, "id,name\n1,x\n"+open, 0)
+	rows = all(t, CSV, "id,name\n1,\"x\ny\"z\n3,z\n", 0)
 	require.Len(t, rows, 2)
-	require.Equal(t, strings.TrimRight(open, "\n"), string(rows[1].Data))
-	require.Contains(t, rows[1].Bad, "takes in 5001 lines")
+	require.Equal(t, "1,\"x\ny\"z", string(rows[0].Data))
+	require.Contains(t, rows[0].Bad, "takes in 2 lines")
+}
+
+// A quote that is never closed costs its own line and none of the lines behind it, of
+// which it tells how many it would take in.
+func TestARowThatNeverEndsTakesNoOtherWithIt(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		bad  []string // the lines set aside
+		good int
+		says string
+	}{
+		{"id,name\n1,x\n2,\"y\n" + strings.Repeat("3,z\n", 5000), []string{`2,"y`}, 5001, "would take in 5001 lines"},
+		{"id,name\n1,x\n\r\n\n2,\"y\r\n3,z\r\n", []string{`2,"y`}, 2, "would take in 2 lines"},
+		{"id,name\n2,\"y\n3,z", []string{`2,"y`}, 1, "would take in 2 lines"},
+		{"id,name\n2,\"y \"\"w\n3,z\"\"\n4,u", []string{`2,"y ""w`, `3,z""`}, 1, "would take in 3 lines"},
+		{"id,name\n1,\"a\nb\",\"c\n3,z\n", []string{`1,"a`, `b","c`}, 1, "would take in 3 lines"},
+		{"id,name\n2,y\n3,\"z\n", []string{`3,"z`}, 1, "quote"},
+		{"id,name\n2,\"y\n" + strings.Repeat("3,"+strings.Repeat("z", 1<<20)+"\n", 30), []string{`2,"y`}, 30, "would take in more than 20 MiB"},
+	} {
+		var bad []string
+		good := 0
+		records := all(t, CSV, c.text, 0)
+		for i, r := range records {
+			if r.Bad == "" {
+				good++
+			} else {
+				bad = append(bad, string(r.Data))
+				require.EqualValues(t, len(r.Data), r.Size)
+				if len(bad) == 1 {
+					require.Contains(t, r.Bad, c.says)
+				}
+			}
+			if i < 5 {
+				require.Equal(t, len(records)-i-1, len(all(t, CSV, c.text, r.End)), "from where it ends the rest is read alike")
+			}
+		}
+		require.Equal(t, c.bad, bad)
+		require.Equal(t, c.good, good)
+	}
 }

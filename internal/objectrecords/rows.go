@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -37,10 +38,8 @@ func Header(r io.Reader) ([]string, error) {
 }
 
 func newRows(r io.Reader, offset int64, header []string) (*rows, error) {
-	bound := &bounded{r: r, left: rowBytes}
-	rs := &rows{csv: csv.NewReader(bound), bound: bound, base: offset}
-	rs.csv.FieldsPerRecord = -1
-	rs.csv.ReuseRecord = true
+	rs := &rows{}
+	rs.begin(r, offset)
 	if offset > 0 {
 		rs.setHeader(header)
 		return rs, nil
@@ -64,6 +63,14 @@ func newRows(r io.Reader, offset int64, header []string) (*rows, error) {
 	return rs, nil
 }
 
+// begin reads rows from an offset on.
+func (rs *rows) begin(r io.Reader, offset int64) {
+	rs.bound, rs.base = &bounded{r: r, left: rowBytes}, offset
+	rs.csv = csv.NewReader(rs.bound)
+	rs.csv.FieldsPerRecord = -1
+	rs.csv.ReuseRecord = true
+}
+
 func (rs *rows) setHeader(header []string) {
 	rs.header = header
 	for _, name := range header {
@@ -78,6 +85,10 @@ func (rs *rows) Next() (Record, error) {
 	end := rs.base + rs.csv.InputOffset()
 	var parse *csv.ParseError
 	switch {
+	case errors.Is(err, errTooLong) && rs.bound.lines() > 1:
+		return rs.endless("more than 20 MiB"), nil
+	case errors.As(err, &parse) && rs.neverEnds(parse):
+		return rs.endless(fmt.Sprintf("%d lines", rs.bound.lines())), nil
 	case errors.As(err, &parse):
 		text := bytes.TrimRight(rs.bound.until(rs.csv.InputOffset()), "\r\n")
 		return Record{Data: text, Size: int64(len(text)), End: end, Bad: notARow(parse, text)}, nil
@@ -101,12 +112,35 @@ func (rs *rows) Next() (Record, error) {
 	return Record{Data: rs.object, Size: int64(len(rs.object)), End: end}, nil
 }
 
-// notARow tells what is wrong with a row. One whose quote is open takes in all lines
-// up to the next quote, or the end of the text.
+// neverEnds says that the row has an open quote which takes in all the rest of the
+// text, and it alone: with one quote more it would be a row.
+func (rs *rows) neverEnds(parse *csv.ParseError) bool {
+	if parse.Err != csv.ErrQuote || !rs.bound.ended || rs.csv.InputOffset() < rs.bound.at+int64(len(rs.bound.text)) || rs.bound.lines() < 2 {
+		return false
+	}
+	closed := csv.NewReader(io.MultiReader(bytes.NewReader(rs.bound.text), strings.NewReader(`"`)))
+	_, err := closed.Read()
+	return err == nil
+}
+
+// endless sets the first line of a row aside that does not end, and has the lines
+// behind it read as rows of their own.
+func (rs *rows) endless(takesIn string) Record {
+	text, at := rs.bound.text, rs.base+rs.bound.at
+	blank := len(text) - len(bytes.TrimLeft(text, "\r\n"))
+	length := blank + bytes.IndexByte(text[blank:], '\n') + 1
+	row := bytes.Trim(text[:length], "\r\n")
+	rest := bytes.NewReader(bytes.Clone(text[length:]))
+	rs.begin(io.MultiReader(rest, rs.bound.r), at+int64(length))
+	return Record{Data: row, Size: int64(len(row)), End: rs.base,
+		Bad: "not a row of CSV: a quote is not closed, and would take in " + takesIn}
+}
+
+// notARow tells what is wrong with a row, and how many lines it has.
 func notARow(parse *csv.ParseError, text []byte) string {
 	bad := "not a row of CSV: " + parse.Err.Error()
 	if lines := bytes.Count(text, []byte("\n")) + 1; lines > 1 {
-		bad += fmt.Sprintf("; a quote that is not closed takes in %d lines", lines)
+		bad += fmt.Sprintf("; it takes in %d lines", lines)
 	}
 	return bad
 }
@@ -144,10 +178,11 @@ func (rs *rows) wrap(err error) error {
 // bounded gives up when one row takes more than left, and remembers the text of the
 // row that is being read.
 type bounded struct {
-	r    io.Reader
-	left int
-	text []byte // from offset at on
-	at   int64
+	r     io.Reader
+	left  int
+	text  []byte // from offset at on
+	at    int64
+	ended bool // r has
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -157,8 +192,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.left -= n
 	b.text = append(b.text, p[:n]...)
+	b.ended = b.ended || err == io.EOF
 	return n, err
 }
+
+// lines counts those that the text has, without blank ones at its ends.
+func (b *bounded) lines() int { return bytes.Count(bytes.Trim(b.text, "\r\n"), []byte("\n")) + 1 }
 
 // until is the text up to an offset.
 func (b *bounded) until(offset int64) []byte { return b.text[:offset-b.at] }
