@@ -110,6 +110,9 @@ func (d *decoded) explain(err error) error {
 	if d.source.err != nil {
 		return d.source.err
 	}
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		return &FormatError{Offset: d.offset, Message: "the zstd text asks for a window of more than 128 MiB; compress it with --long=27 at most"}
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
 		return &FormatError{Offset: d.offset, Message: "the " + d.coding + " text is cut off"}
 	}

@@ -114,6 +114,17 @@ func TestZstdTextsWithLongWindowsAreRead(t *testing.T) {
 	require.NoError(t, decoded.Close())
 }
 
+// What asks for more is refused, and told how it can be read.
+func TestZstdTextsWithLongerWindowsAreRefused(t *testing.T) {
+	const frame = "\x28\xb5\x2f\xfd\x00\x90\x01\x00\x00" // a window of 256 MiB, and nothing in it
+	decoded, err := Decode(Zstd, strings.NewReader(frame))
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, decoded)
+	var fault *FormatError
+	require.ErrorAs(t, err, &fault)
+	require.Contains(t, err.Error(), "--long=27")
+}
+
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

@@ -55,6 +55,10 @@ func NewReader(format string, r io.Reader, offset int64, header []string) (Reade
 	if err != nil {
 		return nil, err
 	}
+	head, _ := text.Peek(headBytes) // an error comes again once what was read before it is read
+	if why := notText(head); why != "" {
+		return nil, &FormatError{Message: why}
+	}
 	reader, err := newReader(format, text, 0, nil)
 	if err != nil || mark == 0 {
 		return reader, err
@@ -78,8 +82,8 @@ func newReader(format string, r io.Reader, offset int64, header []string) (Reade
 const byteOrderMark = "\xef\xbb\xbf"
 
 // behindMark passes over a byte order mark and tells how long it is.
-func behindMark(r io.Reader) (text io.Reader, length int64, err error) {
-	b := bufio.NewReader(r)
+func behindMark(r io.Reader) (text *bufio.Reader, length int64, err error) {
+	b := bufio.NewReaderSize(r, headBytes)
 	head, err := b.Peek(len(byteOrderMark))
 	if err != nil && err != io.EOF {
 		return nil, 0, err
