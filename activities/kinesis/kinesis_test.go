@@ -308,6 +308,20 @@ func TestPutObjectSetsBadRecordsAside(t *testing.T) {
 	require.EqualValues(t, 3, out.FailedRecordCount)
 }
 
+// A quote that is never closed costs its own row, which is told; the count is that of
+// the rows that the file has.
+func TestPutObjectOfARowThatNeverEndsPutsAllOthers(t *testing.T) {
+	w := newWorld(t, 1)
+	w.object("id,name\n1,x\n2,\"y\n" + strings.Repeat("3,z\n", 500))
+	out, err := w.putObject(`"Format":"csv"`)
+	require.NoError(t, err)
+	require.EqualValues(t, 502, out.RecordCount)
+	require.EqualValues(t, 501, out.StoredRecordCount)
+	require.Len(t, out.Failed, 1)
+	require.EqualValues(t, 1, out.Failed[0].Index)
+	require.Contains(t, out.Failed[0].ErrorMessage, "would take in 501 lines")
+}
+
 func TestPutObjectPinsTheObjectAndGoesOn(t *testing.T) {
 	var body strings.Builder
 	for i := range 100 {
@@ -457,6 +471,7 @@ func TestPutObjectRefusesWhatIsNotOfItsFormat(t *testing.T) {
 		{`{"a":1}`, "json-array"}, {`[1,2`, "json-array"}, {`[1] x`, "json-array"}, {`[1}`, "json-array"},
 		{"a,b\"c\n1,2\n", "csv"},
 		{"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03cut", "lines"}, {"\x1f\x8b", "lines"}, {"\x28\xb5\x2f\xfd", "lines"},
+		{"\xff\xfea\x00\n\x00", "lines"}, {"BZh91AY&SY\x0d\x9a", "lines"}, {"PK\x03\x04\x14", "csv"}, {"a\x00b\n", "lines"},
 	} {
 		w := newWorld(t, 1)
 		w.object(c.body)
