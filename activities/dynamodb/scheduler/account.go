@@ -92,6 +92,15 @@ func (a *account) known() bool {
 	return ok && !lease.Unknown
 }
 
+// short reports that the owner gave less than the worker's share, as others hold the
+// rest yet, and is soon asked again: how long a queue takes is not to be told by that.
+// A ceiling that was learned grows by itself.
+func (a *account) short() bool {
+	lease, ok := a.tenant.Lease()
+	again := lease.RenewAfter.Std()
+	return ok && !lease.Unlimited && !a.learned() && again > 0 && again < lease.Validity()*3/4
+}
+
 func (a *account) paused() bool {
 	lease, _ := a.tenant.Lease()
 	return lease.Paused

@@ -33,7 +33,8 @@ const maxDeferrals = 10_000
 // deferCall sends a call back to Temporal. The delay is when its turn is likely to
 // come, behind what waits here and what was sent back before it, a little early,
 // so that the worker doesn't run dry when some come late; a second or two where no
-// rate is known. It is demand meanwhile on every account that the call needs.
+// rate is known, and soon after the next lease where that is likely to give more. It is
+// demand meanwhile on every account that the call needs.
 func (t *Ticket) deferCall(now time.Time, wait time.Duration, paused bool) error {
 	if paused {
 		return &Later{Delay: pausedFor, Reason: t.paused().String() + " is paused"}
@@ -41,10 +42,13 @@ func (t *Ticket) deferCall(now time.Time, wait time.Duration, paused bool) error
 	class := t.entry.Class
 	behind, slowest := t.behind(now)
 	delay := min(max((wait+behind)*8/10, time.Second), throughput.MaxWait)
-	reason := "no capacity left of " + slowest.String()
+	if slowest.short() {
+		delay = min(delay, max(slowest.tenant.Next().Sub(now), 0)+again())
+	}
+	reason := "no capacity left of " + slowest.resource.String()
 	unknown := t.unknown()
 	if unknown != nil {
-		delay = unknownWait + time.Duration(rand.Int64N(int64(unknownWait)))
+		delay = again()
 		reason = "not known yet how much " + unknown.resource.String() + " takes"
 	}
 	for _, c := range t.charges {
@@ -52,6 +56,9 @@ func (t *Ticket) deferCall(now time.Time, wait time.Duration, paused bool) error
 	}
 	return &Later{Delay: delay, Reason: reason}
 }
+
+// again is a delay of a second or two.
+func again() time.Duration { return unknownWait + time.Duration(rand.Int64N(int64(unknownWait))) }
 
 // thin sends those calls of a line back, in their order, that came while no rate was
 // known and whose turn is farther off than calls wait here: left to give up by
@@ -123,7 +130,7 @@ func (t *Ticket) unknown() *account {
 
 // behind is how long it takes what was sent back before the call and goes before it,
 // and by which of its accounts that is longest.
-func (t *Ticket) behind(now time.Time) (longest time.Duration, slowest throughput.Resource) {
+func (t *Ticket) behind(now time.Time) (longest time.Duration, slowest *account) {
 	most := -1.0
 	for _, c := range t.charges {
 		c.account.forget(now)
@@ -136,7 +143,7 @@ func (t *Ticket) behind(now time.Time) (longest time.Duration, slowest throughpu
 			seconds, own = float64(ahead)/float64(rate), float64(c.units)/float64(rate)
 		}
 		if seconds+own > most {
-			most, slowest = seconds+own, c.account.resource
+			most, slowest = seconds+own, c.account
 			longest = c.account.growing(time.Duration(seconds * float64(time.Second)))
 		}
 	}

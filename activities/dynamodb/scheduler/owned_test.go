@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -215,6 +216,70 @@ func TestCapacityThatIsKnownLateIsUsedSoon(t *testing.T) {
 				require.GreaterOrEqual(t, perSecond, 0.9*19.6)
 				require.LessOrEqual(t, perSecond, 1.03*19.6)
 				require.Less(t, used(done, 0, 8*time.Second), 3.0, "and hardly anything before")
+			})
+		})
+	}
+}
+
+// A fleet that is asked for far more than there is, all at once, uses what there is:
+// those whose first share is small, since others hold the rest for seconds yet, do not
+// put their calls off for as long as that share would take.
+func TestAFleetThatBeginsTogetherIsNotPutOffForAMinute(t *testing.T) {
+	const puts = 400
+	for name, c := range map[string]struct {
+		first func(any int) int
+		quiet time.Duration // before, with a call a second
+	}{
+		"all at one worker first": {func(int) int { return 0 }, 0},
+		"all over":                {func(any int) int { return any }, 0},
+		"two workers idle first":  {func(any int) int { return any / 2 * 2 }, 0},
+		"after a quiet time":      {func(any int) int { return any }, 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				owner := newOwning(20)
+				fleet := make([]*Scheduler, 4)
+				for i := range fleet {
+					fleet[i] = New(Config{Place: "r", Worker: fmt.Sprint("w", i), Owner: owner, Logger: quiet{}})
+					defer fleet[i].Close()
+				}
+				for range int(c.quiet / time.Second) {
+					for _, w := range fleet {
+						require.NoError(t, until(t.Context(), w, putting(t, "x"), "x", time.Now(), func(time.Time, string) Outcome { return costs(1) }))
+					}
+					time.Sleep(time.Second)
+				}
+				began, attempts := time.Now(), 0
+				draw := rand.New(rand.NewPCG(1, 2))
+				var mu sync.Mutex
+				worker := func(choose func(int) int) *Scheduler { // Temporal gives each attempt to any
+					mu.Lock()
+					defer mu.Unlock()
+					attempts++
+					return fleet[choose(draw.IntN(len(fleet)))]
+				}
+				var all sync.WaitGroup
+				for i := range puts {
+					all.Go(func() {
+						for at := worker(c.first); ; at = worker(func(any int) int { return any }) {
+							ticket, err := at.Acquire(t.Context(), putting(t, fmt.Sprint(i)), throughput.Class(0), began)
+							var l *Later
+							if errors.As(err, &l) {
+								time.Sleep(l.Delay)
+								continue
+							}
+							time.Sleep(2 * time.Millisecond)
+							at.Settle(ticket, costs(1))
+							return
+						}
+					})
+				}
+				all.Wait()
+				took := time.Since(began).Seconds()
+				t.Logf("%d puts in %.1f s and %.1f attempts each", puts, took, float64(attempts)/puts)
+				require.Less(t, took, 2*puts/19.6)
+				require.Greater(t, took, 0.95*puts/19.6)
+				require.Less(t, attempts, 5*puts)
 			})
 		})
 	}

@@ -4,7 +4,6 @@ package access_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -21,10 +20,9 @@ import (
 	"sluice/workflows/request"
 )
 
-// These tests wait more than they work.
+// What is refused is waited for.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	_ = flag.Set("test.parallel", "6")
+	harness.AtOnce(6)
 	os.Exit(harness.Main(m))
 }
 

@@ -30,6 +30,7 @@ func put(id, value string) string {
 // is written, the last of several writes to one key as the last; all is read, in
 // order, as often as asked for; over two tables, each charged to its own.
 func TestCaseD02BatchesAreWholeUnderThrottles(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name, other := s.NewTable(harness.Table{Read: 200, Write: 200}), s.NewTable(harness.Table{Read: 200, Write: 200})
 	s.Guard.SetLimits(t, harness.Limits{DynamoDB: &harness.DynamoDBLimits{Tables: map[string]harness.TableLimits{name: {Read: 40, Write: 40}}}})
@@ -90,6 +91,7 @@ func TestCaseD02BatchesAreWholeUnderThrottles(t *testing.T) {
 
 // A batch goes on from what was written when its worker stops.
 func TestABatchGoesOnAtAnotherWorker(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 20, Write: 20})
 	first := s.StartWorker()
@@ -115,6 +117,7 @@ func TestABatchGoesOnAtAnotherWorker(t *testing.T) {
 // A page of less than a mebibyte in the service's bytes may take more than a
 // payload as JSON; it is cut, and whoever goes on from its last key sees all.
 func TestPagesBeyondAPayloadAreCut(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 1000, Write: 1000})
 	const items = 8

@@ -71,12 +71,13 @@ func fastest(samples []sample, window time.Duration) (unitsPerSecond float64) {
 }
 
 // The whole fleet stays within the table: four workers, eight workflows, one
-// worker killed on the way. A fifth of the case's 2,000 calls show it;
+// worker killed on the way. An eighth of the case's 2,000 calls show it;
 // SLUICE_FULL_CASES=1 makes all of them.
 func TestCaseD06FourWorkersShareOneBudget(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	const writes, workflows = 20, 8
-	each := 50
+	each := 31
 	if os.Getenv("SLUICE_FULL_CASES") == "1" {
 		each = 250
 	}
@@ -113,7 +114,8 @@ func TestCaseD06FourWorkersShareOneBudget(t *testing.T) {
 	// The share, and what workers may have saved up before the window: half a second of it.
 	require.LessOrEqual(t, most, 0.98*writes*(1+0.5/10)+0.1, "never more than the table has, over any ten seconds")
 	require.LessOrEqual(t, c.Throttled, 1+c.Calls/100, "and hardly ever throttled")
-	require.Less(t, took, time.Duration(workflows*each/writes)*4*time.Second, "but not much slower either")
+	// The killed worker's calls are noticed by their heartbeat, its share when its lease ends.
+	require.Less(t, took, time.Duration(workflows*each/writes)*2*time.Second+40*time.Second, "but not much slower either")
 	s.Record("throughput/"+budget(s, name, "write"), "Throughput", "four-workers-one-killed")
 }
 
@@ -129,6 +131,7 @@ func index(name, attribute string, units int64) types.GlobalSecondaryIndex {
 // The slowest budget sets the pace, four times as fast as in the case: a table of
 // 40 units a second with two indexes of 20.
 func TestCaseD18AnIndexOfLessCapacitySetsThePace(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	const rate, n = 20, 120
 	name := s.NewTable(harness.Table{Read: 40, Write: 40, Indexes: []types.GlobalSecondaryIndex{index("byA", "a", rate), index("byB", "b", rate)}})
@@ -160,9 +163,10 @@ func TestCaseD18AnIndexOfLessCapacitySetsThePace(t *testing.T) {
 // An on-demand table has no ceiling until the service throttles; then it has what
 // went through.
 func TestCaseD12OnDemandLearnsItsCeiling(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{})
-	s.Guard.SetLimits(t, harness.Limits{DynamoDB: &harness.DynamoDBLimits{Tables: map[string]harness.TableLimits{name: {Write: 30}}}})
+	s.Guard.SetLimits(t, harness.Limits{DynamoDB: &harness.DynamoDBLimits{Tables: map[string]harness.TableLimits{name: {Write: 8}}}})
 	s.StartWorker()
 	call := caller(t, s)
 	outputs(t, call("PutItem", 0, puts(name, 5, "")...))
@@ -170,7 +174,7 @@ func TestCaseD12OnDemandLearnsItsCeiling(t *testing.T) {
 	require.Zero(t, st.Effective)
 	require.True(t, st.Leases[0].Unlimited)
 
-	run := call("PutItem", 0, puts(name, 200, "")...)
+	run := call("PutItem", 0, puts(name, 120, "")...) // at more than eight a second on any machine
 	st = awaitStatus(t, s, name, "write", "a ceiling is learned", func(st throughput.Status) bool { return st.Effective > 0 })
 	outputs(t, run)
 	require.Zero(t, st.Provisioned)
@@ -181,6 +185,7 @@ func TestCaseD12OnDemandLearnsItsCeiling(t *testing.T) {
 // Where the service does not say what is provisioned, the fleet goes on slowly,
 // and the reason is told.
 func TestAnOwnerThatMayNotDescribeGoesOnSlowly(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "DescribeTable", Target: name, Status: 400, Code: "AccessDeniedException"})

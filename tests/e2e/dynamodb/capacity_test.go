@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +47,7 @@ func TestOneThrottleDoesNotLimitTheFleetForMinutes(t *testing.T) {
 // When the service has throttled everything for a while, what waits goes through
 // soon after.
 func TestThrottlesOfTwentySecondsAreOverWithinAMinute(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	s.StartWorker()
 	call := caller(t, s)
@@ -88,6 +90,7 @@ func TestASlowFirstLookIsNoMinuteOfNothing(t *testing.T) {
 		"four times 500":                     {Status: 500, Code: "InternalServerError", Count: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := harness.Start(t)
 			table := s.NewTable(harness.Table{Read: 20, Write: 20})
 			fault.Service, fault.Operation, fault.Target = harness.DynamoDB, "DescribeTable", table
@@ -107,11 +110,17 @@ func TestASlowFirstLookIsNoMinuteOfNothing(t *testing.T) {
 }
 
 // A put that costs far more than the table has a second is paid for while the next
-// one waits at Temporal: 381 units at 4.9 a second.
+// one waits at Temporal, for longer than a worker keeps a share that it doesn't use:
+// 381 units at 15.68 a second. SLUICE_FULL_CASES=1 has them paid at 4.9.
 func TestADebtIsPaidWhileTheCallerWaits(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
-	name := s.NewTable(harness.Table{Read: 5, Write: 5})
+	units := int64(16)
+	if os.Getenv("SLUICE_FULL_CASES") == "1" {
+		units = 5
+	}
+	name := s.NewTable(harness.Table{Read: 5, Write: units})
+	want := 381 / (0.98 * float64(units))
 	s.StartWorker()
 	call := caller(t, s)
 	large := `,"data":{"S":"` + strings.Repeat("x", 390_000) + `"}`
@@ -119,13 +128,14 @@ func TestADebtIsPaidWhileTheCallerWaits(t *testing.T) {
 	paying := time.Now()
 	outputs(t, call("PutItem", 0, puts(name, 1, large)...))
 	took := time.Since(paying).Seconds()
-	t.Logf("the second put after %.1f s", took)
-	require.InDelta(t, 78, took, 7.8)
+	t.Logf("the second put after %.1f s of %.1f", took, want)
+	require.InDelta(t, want, took, 0.1*want)
 }
 
 // A budget belongs to no fleet: whoever used it first may go, and workers of another
 // task queue have all of it.
 func TestABudgetOutlivesTheFleetThatUsedItFirst(t *testing.T) {
+	t.Parallel()
 	const ceiling = 19.6
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 20, Write: 20})
@@ -139,13 +149,13 @@ func TestABudgetOutlivesTheFleetThatUsedItFirst(t *testing.T) {
 	there.TaskQueue = other
 	end := watch(t, s, "PutItem", name)
 	began := time.Now()
-	outputs(t, caller(t, &there)("PutItem", 0, puts(name, 300, "")...))
+	outputs(t, caller(t, &there)("PutItem", 0, puts(name, 200, "")...))
 	ended, samples, used := time.Now(), end(), 0.0
 	for from := began; from.Before(began.Add(30 * time.Second)); from = from.Add(time.Second) {
 		rate, _ := between(samples, from, from.Add(5*time.Second))
 		used = max(used, rate)
 	}
-	t.Logf("300 puts in %v, %.1f units a second of %.1f", ended.Sub(began), used, ceiling)
+	t.Logf("200 puts in %v, %.1f units a second of %.1f", ended.Sub(began), used, ceiling)
 	require.GreaterOrEqual(t, used, 0.9*ceiling)
 }
 
@@ -179,9 +189,10 @@ func putter(t *testing.T, s *harness.Stack, table string) func(ctx context.Conte
 // One key that a partition takes less of than the table has holds back the calls for
 // itself; the others have what it leaves.
 func TestAHotKeyDoesNotDragTheTableDown(t *testing.T) {
-	const ceiling, hot = 98.0, 10
+	t.Parallel()
+	const ceiling, hot = 49.0, 5
 	s := harness.Start(t)
-	name := s.NewTable(harness.Table{Read: 100, Write: 100})
+	name := s.NewTable(harness.Table{Read: 50, Write: 50})
 	s.Guard.SetLimits(t, harness.Limits{DynamoDB: &harness.DynamoDBLimits{Keys: map[string]harness.TableLimits{name: {Write: hot}}}})
 	s.StartWorker()
 	put := putter(t, s, name)
@@ -217,7 +228,7 @@ func TestAHotKeyDoesNotDragTheTableDown(t *testing.T) {
 	})
 	<-time.After(5 * time.Second) // it is learned what the key takes
 	hotBefore, othersBefore, from := count()
-	<-time.After(30 * time.Second)
+	<-time.After(15 * time.Second)
 	hotAfter, othersAfter, to := count()
 	end()
 	all.Wait()

@@ -18,6 +18,7 @@ import (
 // A try whose answer comes too late is followed by another. The transaction is
 // applied by the first, so that the second has to go under the token of the first.
 func TestATransactionWhoseTryTimesOutIsAppliedOnce(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	s.StartWorker()

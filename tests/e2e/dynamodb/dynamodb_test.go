@@ -27,8 +27,10 @@ import (
 
 // The guard saves up one second's units, so that what is too much is refused at
 // once, and the server calls 150 events a full history, so that owners of budgets
-// continue as new while they are in use.
+// continue as new while they are in use. Most tests wait for a budget, so that more of
+// them than there are processors run at once.
 func TestMain(m *testing.M) {
+	harness.AtOnce(6)
 	os.Exit(harness.Main(m, "--burst", "1s", "--dynamic", "limit.historyCount.suggestContinueAsNew=150"))
 }
 
@@ -155,6 +157,7 @@ func TestDynamoDBPutsAndGets(t *testing.T) {
 	require.Equal(t, throughput.Units(49), st.Leases[0].UnitsPerSecond)
 }
 
+// It pauses every budget there is, so that it runs alone.
 func TestDynamoDBFromTheStarter(t *testing.T) {
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 50, Write: 50})
@@ -232,6 +235,7 @@ func TestWritesInDoubt(t *testing.T) {
 // A worker that dies between the call and its answer leaves the mark, and the next
 // one does not send again.
 func TestAWorkerThatDiesWhileWritingLeavesItInDoubt(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	first := s.StartWorker()
@@ -257,7 +261,7 @@ func TestTransactionsAreRepeatedUnderOneToken(t *testing.T) {
 	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	s.StartWorker()
 	call := caller(t, s)
-	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "TransactWriteItems", From: 1, Count: 1, Drop: "answer"})
+	s.Guard.Inject(t, harness.Fault{Service: "dynamodb", Operation: "TransactWriteItems", Target: name, From: 1, Count: 1, Drop: "answer"})
 	outputs(t, call("TransactWriteItems", 0, `{"TransactItems":[{"Update":{"TableName":"`+name+`","Key":{"id":{"S":"n"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}}]}`))
 	got, err := s.DynamoDB.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "n"}}})
 	require.NoError(t, err)
@@ -267,6 +271,7 @@ func TestTransactionsAreRepeatedUnderOneToken(t *testing.T) {
 // A request hands its first run on to every try, so that a transaction whose try is
 // repeated goes under the token of the first.
 func TestATransactionOfARequestKeepsItsToken(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	s.StartWorker()

@@ -36,6 +36,7 @@ func metrics(ctx context.Context, w *harness.Worker, table, direction string) (m
 // A worker tells, by table and direction, what waits and how long, the share in
 // force, what was consumed and what was throttled.
 func TestAWorkersMetricsTellOfItsBudgets(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 10, Write: 3}) // ten seconds of waiting to be seen
 	w := s.StartWorker()

@@ -79,6 +79,7 @@ func TestAnOwnerContinuesAsNewWithAllItKnows(t *testing.T) {
 // An owner on a task queue that nobody polls leaves a worker a unit a second; the
 // starter does not wait for it, and all is well when a worker comes.
 func TestAnOwnerThatCannotBeReached(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 50, Write: 50})
 	nobody := s.Name("nobody")

@@ -22,6 +22,7 @@ import (
 // suspension asked the job to stop. The job fails at once, the other one goes on
 // when the request is resumed.
 func TestAWriteInDoubtDuringASuspensionIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 100, Write: 100})
 	s.StartWorker()

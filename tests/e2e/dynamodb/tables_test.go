@@ -30,6 +30,7 @@ func TestATableThatWasJustMadeTakesAnItem(t *testing.T) {
 
 // A budget that was started by hand tells what the table has before anybody leases.
 func TestABudgetStartedByHandLooksItsTableUp(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t)
 	name := s.NewTable(harness.Table{Read: 50, Write: 50})
 	s.StartWorker()
