@@ -60,6 +60,7 @@ func TestAWrongSignatureIsDeniedAtOnce(t *testing.T) {
 // Without credentials or a region every service's activities end at once and tell how to
 // give them.
 func TestNoCredentialsOrRegionIsToldByEveryActivityAtOnce(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		env  []string
 		says string

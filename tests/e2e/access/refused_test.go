@@ -23,6 +23,7 @@ type refused struct {
 // An expired token, a key that is not known yet and a clock that is off are not final,
 // whichever service tells them and in whichever words: one refusal costs no attempt.
 func TestARefusalForCredentialsOrClockIsRepeatedAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.StartWorker()
 	for _, round := range []map[string]refused{
@@ -55,6 +56,7 @@ func TestARefusalForCredentialsOrClockIsRepeatedAtOnce(t *testing.T) {
 
 // A machine whose clock is twenty minutes off works: the first refusal teaches the time.
 func TestAClockThatIsOffIsLearnedFromTheAnswer(t *testing.T) {
+	t.Parallel()
 	for name, skew := range map[string]string{"slow": "20m", "fast": "-20m"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

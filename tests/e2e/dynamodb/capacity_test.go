@@ -84,6 +84,7 @@ func between(samples []sample, from, to time.Time) (unitsPerSecond float64, ok b
 // However slow the first look at a table is, the fleet uses what it has from five
 // seconds after that is known.
 func TestASlowFirstLookIsNoMinuteOfNothing(t *testing.T) {
+	t.Parallel()
 	const ceiling = 19.6
 	for name, fault := range map[string]harness.Fault{
 		"a first answer after eight seconds": {Latency: "8s", Count: 1},
