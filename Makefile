@@ -106,6 +106,10 @@ soak: tools build ## Kill 200 workers and 20 servers during the main job
 bench-fleet: tools build ## Measure how large a fleet one budget serves; about 10 minutes; the last line is JSON
 	@go run ./tests/bench/fleet
 
+.PHONY: bench-fleet-simulated
+bench-fleet-simulated: ## Fleets of up to ten thousand in one process, without a server; about 2 minutes
+	@go run ./tests/bench/fleet -fleets ""
+
 .PHONY: bench-claim
 bench-claim: tools build ## Claiming beside the bare start of the same Tasks, and 10,000 tasks with 3 kills
 	@SLUICE_BENCH=1 SLUICE_BENCH_OUTPUT=$(BIN)/bench-claim.json go test -run TestBenchClaim -v -count 1 -timeout 60m ./tests/bench/claiming

@@ -36,7 +36,7 @@ const (
 func Large(workers int) Figures {
 	lease := max(time.Duration(workers)*time.Second/6, 30*time.Second)
 	settled := growth + lease*8/5
-	lost := settled + lease/5
+	lost := settled + max(lease/5, time.Minute)
 	away := lost + lease*3/2
 	ceiling := throughput.Units(100_000)
 	each := throughput.Units(3 * 100_000 / float64(workers))
