@@ -40,8 +40,15 @@ func AskOnce() grpc.DialOption {
 // refused begins what the server says of a question that is not repeated.
 const refused = "not asked again at once: "
 
+// closing is what the server says of a run that is about to be followed by the next,
+// as an owner in use is every few minutes. That takes no time to speak of.
+const closing = "workflow is closing"
+
 // busy reports that an owner was asked by more at a time than the server lets it be.
 func busy(err error) bool {
+	if err != nil && strings.Contains(err.Error(), closing) {
+		return false
+	}
 	var exhausted *serviceerror.ResourceExhausted
 	if errors.As(err, &exhausted) {
 		return true

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -215,4 +217,13 @@ func TestThroughputTellsItsCeilingInWords(t *testing.T) {
 		status := r.owner.Status(now)
 		require.Equal(t, want, r.ceiling(&status))
 	}
+}
+
+// Whoever meets an owner that continues as new comes again in a second or two, and not
+// as late as one that finds the owner asked by too many.
+func TestAnOwnerThatContinuesAsNewIsNotTakenForABusyOne(t *testing.T) {
+	require.True(t, busy(errors.New(refused+"ResourceExhausted: limit on number of concurrent in-flight updates has been reached")))
+	require.True(t, busy(serviceerror.NewResourceExhausted(enumspb.RESOURCE_EXHAUSTED_CAUSE_CONCURRENT_LIMIT, "too many")))
+	require.False(t, busy(errors.New(refused+"ResourceExhausted: workflow operation can not be applied because workflow is closing")))
+	require.False(t, busy(nil))
 }
