@@ -100,7 +100,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 	s.azure = newWithAzure(c, made, claimer, sends, ingestion)
 	return []activities.System{
 		claimer, tasks, sends, ingestion, db,
-		&requests.Children{Temporal: made.temporal},
+		&requests.Children{Temporal: made.temporal, Converter: made.converter},
 		&requests.Activities{Temporal: made.temporal},
 		store,
 		newKinesis(c, made, store, metrics, logger),

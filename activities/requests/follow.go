@@ -17,16 +17,17 @@ import (
 	"sluice/internal/wire"
 )
 
-// Children looks after the workflows that a request started in an earlier run,
-// whose ends Temporal no longer tells it.
+// Children looks after what a request has started, where Temporal does not tell the
+// request itself: workflows of an earlier run, and heartbeats.
 type Children struct {
-	Temporal client.Client
+	Temporal  client.Client
+	Converter converter.DataConverter // that heartbeats are read by; nil: the SDK's own
 }
 
 // All lists the activities under their names.
 func (c *Children) All() []activities.Named {
 	return []activities.Named{activities.On(wire.FollowWorkflow, c.Follow), activities.On(wire.JoinChild, c.Join), activities.On(wire.LookAtChild, c.Look),
-		activities.On(wire.RequestRunningTime, c.RunningTime)}
+		activities.On(wire.RequestRunningTime, c.RunningTime), activities.On(wire.ReadHeartbeats, c.ReadHeartbeats)}
 }
 
 // Follow waits for a workflow to end, through its continue-as-new, and returns

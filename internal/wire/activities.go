@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"strings"
 
 	"sluice/internal/taskclaim"
 )
@@ -29,6 +30,7 @@ var (
 	JoinChild          = Activity[JoinInput, Joined]{Name: "Request.JoinChild"}
 	LookAtChild        = Activity[FollowInput, ChildLook]{Name: "Request.LookAtChild"}
 	RequestRunningTime = Activity[FollowInput, RunningTime]{Name: "Request.RunningTime"}
+	ReadHeartbeats     = Activity[HeartbeatsInput, Heartbeats]{Name: "Request.ReadHeartbeats"}
 	ListSuspended      = Activity[ListSuspendedInput, Suspended]{Name: "Requests.ListSuspended"}
 	ResumeRequest      = Activity[ResumeInput, Resumed]{Name: "Requests.Resume"}
 )
@@ -77,3 +79,14 @@ const (
 	AzureQueueSend    = "AzureQueue.Send"
 	HTTPCall          = "HTTP.Call"
 )
+
+// OwnJob reports that an activity that a job names is Sluice's own: it hands over its
+// checkpoint as it ends.
+func OwnJob(activity string) bool {
+	switch activity {
+	case KinesisPutRecords, KinesisPutObject, S3Describe, S3List, SQSSend, AzureQueueSend, HTTPCall:
+		return true
+	default:
+		return strings.HasPrefix(activity, DynamoDBPrefix)
+	}
+}

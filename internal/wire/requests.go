@@ -51,6 +51,18 @@ type ChildLook struct {
 	Trouble string `json:"trouble,omitempty"`
 }
 
+// HeartbeatsInput names activities that a run has under way.
+type HeartbeatsInput struct {
+	WorkflowID  string   `json:"workflowId"`
+	RunID       string   `json:"runId"`
+	ActivityIDs []string `json:"activityIds"`
+}
+
+// Heartbeats are what activities have heartbeat last, those that have.
+type Heartbeats struct {
+	ByActivity map[string]json.RawMessage `json:"byActivity"`
+}
+
 // RunningTime is how long a request has run.
 type RunningTime struct {
 	Ran       duration.Duration `json:"ran"` // since its first run began, time in SUSPENDED left out

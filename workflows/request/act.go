@@ -15,6 +15,9 @@ import (
 // act does what the gate's state asks for: jobs are asked to stop, child requests
 // told what to do, and the state is shown. To repeat it changes nothing.
 func (r *request) act(ctx workflow.Context) error {
+	if r.gate.State == jobchain.Suspended {
+		r.readHeartbeats()
+	}
 	if r.gate.State != jobchain.Running {
 		for _, t := range r.tries {
 			if !t.asked && (t.suspendable()) {

@@ -36,6 +36,9 @@ func (r *request) endOf(t *try) jobchain.End {
 		j := r.chain.Job(t.job)
 		e.Error = fmt.Sprintf("the worker that polls queue %s does not know the activity %s", r.queueOf(j), j.Activity)
 	}
+	if e.Kind == jobchain.Paused && e.Checkpoint == nil {
+		e.Checkpoint = t.heartbeat
+	}
 	e.IDSpent = r.ids.ended(t, err)
 	e.Random = r.random(t)
 	return e

@@ -17,12 +17,14 @@ import (
 
 // try is one dispatch of a job that has not ended.
 type try struct {
-	job    int
-	number int
-	asked  bool            // to stop, by a suspension or for good
-	future workflow.Future // of the activity, the child workflow or whoever follows it
-	cancel workflow.CancelFunc
-	child  *child // nil for an activity
+	job        int
+	number     int
+	asked      bool            // to stop, by a suspension or for good
+	future     workflow.Future // of the activity, the child workflow or whoever follows it
+	cancel     workflow.CancelFunc
+	child      *child          // nil for an activity
+	activityID string          // "" for a child
+	heartbeat  json.RawMessage // what it had heartbeat when it was asked to stop, where that was read
 }
 
 func (t *try) ended() bool { return t.future.IsReady() }
@@ -92,7 +94,8 @@ func (r *request) startActivity(i, number int, input, checkpoint json.RawMessage
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	ctx = activities.WithHanded(ctx, activities.Handed{FirstRun: r.id + "/" + r.firstRun, Key: key, Checkpoint: checkpoint})
 	ctx = workflow.WithActivityOptions(ctx, options)
-	return &try{job: i, number: number, cancel: cancel, future: workflow.ExecuteActivity(ctx, j.Activity, input)}
+	return &try{job: i, number: number, cancel: cancel, activityID: options.ActivityID,
+		future: workflow.ExecuteActivity(ctx, j.Activity, input)}
 }
 
 func (r *request) priority(j *jobchain.Job) temporal.Priority {

@@ -48,8 +48,13 @@ func visible(c client.Client, clause string, n int64) func(context.Context) erro
 // past its first step, so that a stop from here on leaves a checkpoint.
 func (b *bench) awaitCheckpoint(run client.WorkflowRun, activityID string) {
 	b.t.Helper()
+	b.awaitCheckpointOf(run.GetID(), activityID)
+}
+
+func (b *bench) awaitCheckpointOf(workflowID, activityID string) {
+	b.t.Helper()
 	harness.Await(b.t, "a checkpoint of "+activityID, func(ctx context.Context) error {
-		described, err := b.c.DescribeWorkflow(ctx, run.GetID(), "")
+		described, err := b.c.DescribeWorkflow(ctx, workflowID, "")
 		if err != nil {
 			return err
 		}
