@@ -193,6 +193,14 @@ type requestUnclaimCmd struct {
 	Force  bool   `help:"End anybody's claim."`
 }
 
+// Validate refuses what the request would refuse.
+func (r requestUnclaimCmd) Validate() error {
+	if r.Holder == "" && !r.Force {
+		return errors.New("give --holder, or --force to end anybody's claim")
+	}
+	return nil
+}
+
 func (r requestUnclaimCmd) Run(a *app) error {
 	input, err := overlay(json.RawMessage("{}"), []field{{"holder", r.Holder}, {"token", r.Token}, {"force", r.Force}})
 	if err != nil {

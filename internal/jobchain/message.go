@@ -102,9 +102,16 @@ func (m *ClaimMessage) Check(faults *document.Faults) {
 	}
 }
 
-// UnclaimMessage ends a claim.
+// UnclaimMessage ends a claim: the holder's own, or by force anybody's.
 type UnclaimMessage struct {
 	Holder string `json:"holder"`
 	Token  int64  `json:"token"`
 	Force  bool   `json:"force"`
+}
+
+// Check adds what is missing.
+func (m *UnclaimMessage) Check(faults *document.Faults) {
+	if m.Holder == "" && !m.Force && !faults.Has("holder") && !faults.Has("force") {
+		faults.Add("holder", "required; or give force, which ends anybody's claim")
+	}
 }

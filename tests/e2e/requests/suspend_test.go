@@ -1,6 +1,9 @@
 package requests_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -9,6 +12,8 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/jobchain"
+	"sluice/tests/harness"
+	"sluice/tests/jobs/testjobs"
 	"sluice/workflows"
 	"sluice/workflows/request"
 )
@@ -289,4 +294,27 @@ func TestInputsThatCannotBeMade(t *testing.T) {
 	}
 	b.replay(run.GetID(), 2)
 	b.Record(run.GetID(), workflows.TypeRequest, "inputs-that-cannot-be-made")
+}
+
+// A suspension that has come to rest continues as new at once where an activity ID is
+// spent: the resume then finds it free, and waits for nothing.
+func TestASuspensionAtRestFreesItsActivityIDsAtOnce(t *testing.T) {
+	b := newBench(t)
+	run := b.start(`{"jobs":[{"id":"a","activity":"Test.Job","heartbeat":"5s","input":{"ends":"error","type":"Theirs","asked":true}}]}`)
+	b.awaitStarted(run, "a/1")
+	b.must(run, "suspend", `{"ttl":"0s"}`)
+	harness.Await(t, "another run, in SUSPENDED", func(ctx context.Context) error {
+		described, err := b.c.DescribeWorkflow(ctx, run.GetID(), "")
+		if err == nil && described.RawResponse.GetWorkflowExecutionInfo().GetExecution().GetRunId() == run.GetRunID() {
+			err = errors.New("the first still")
+		}
+		return err
+	})
+	s := b.status(run)
+	require.Equal(t, jobchain.Suspended, s.State)
+	require.Nil(t, s.ResumeBy)
+	b.must(run, "resume", `{}`)
+	var output testjobs.Ended
+	require.NoError(t, json.Unmarshal(b.result(run).Jobs["a"], &output))
+	require.Equal(t, "a/1", output.ActivityID)
 }

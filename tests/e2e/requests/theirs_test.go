@@ -30,7 +30,9 @@ type handed struct {
 type handedKey struct{}
 
 // readsHeader is such code's interceptor.
-type readsHeader struct{ interceptor.WorkerInterceptorBase }
+type readsHeader struct {
+	interceptor.WorkerInterceptorBase
+}
 
 func (*readsHeader) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
 	i := &readsHeaderInbound{}
