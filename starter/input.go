@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"sluice/starter/internal/yaml"
 )
 
 // fileFlag is the document of a command, shared by all that take one.
@@ -50,7 +52,7 @@ func toJSON(raw []byte) (json.RawMessage, error) {
 		var probe any // meant as JSON, so the message is to be about JSON
 		return nil, fmt.Errorf("not valid JSON: %w", json.Unmarshal(raw, &probe))
 	}
-	return fromYAML(raw)
+	return yaml.ToJSON(raw)
 }
 
 // field is a top-level field of a document given by flag.

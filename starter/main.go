@@ -24,6 +24,7 @@ type cli struct {
 	UIAddress string                   `help:"Address of Temporal's Web UI, for links." env:"SLUICE_UI_ADDRESS" default:"http://localhost:8233"`
 	PrintCLI  bool                     `name:"print-cli" help:"Show on standard error the temporal command that does the same."`
 
+	Doctor      doctorCmd      `cmd:"" help:"Look at Temporal, workers, credentials and what a workflow names; list what is in trouble."`
 	Setup       setupCmd       `cmd:"" help:"Register the search attributes; safe to repeat."`
 	Quiescence  quiescenceCmd  `cmd:"" help:"Watch until nothing new comes, then act."`
 	Count       countCmd       `cmd:"" help:"Count the objects that S3 announces."`

@@ -16,6 +16,7 @@ import (
 	"sluice/activities"
 	"sluice/activities/azurequeue"
 	"sluice/activities/counting"
+	"sluice/activities/doctor"
 	"sluice/activities/dynamodb"
 	"sluice/activities/http"
 	"sluice/activities/ingest"
@@ -97,7 +98,10 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		Temporal: made.temporal, Converter: made.converter, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,
 		Kinesis: kinesis.NewFromConfig(made.aws), DynamoDB: db, Azure: made.azure,
 	}
-	s.azure = newWithAzure(c, made, claimer, sends, ingestion)
+	looker := &doctor.Activities{
+		AWS: made.aws, DynamoDB: sluice.DynamoDB(made.aws), Kinesis: ingestion.Kinesis, S3: made.s3, SQS: made.sqs, Azure: made.azure,
+	}
+	s.azure = newWithAzure(c, made, claimer, sends, ingestion, looker)
 	return []activities.System{
 		claimer, tasks, sends, ingestion, db,
 		&requests.Children{Temporal: made.temporal, Converter: made.converter},
@@ -108,6 +112,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		&quiescence.Activities{Items: dynamodb.NewGatheredReads(db), S3: made.s3, SQS: made.sqs, Temporal: made.temporal, Calm: c.calm()},
 		&counting.Activities{DynamoDB: db, SQS: made.sqs, Temporal: made.temporal, Calm: c.calm()},
 		&sqs.Activities{Client: made.sqs},
+		looker,
 		http.New(c.HTTPAllow, httpCredentials(os.Environ())),
 	}, nil
 }

@@ -68,6 +68,9 @@ var (
 	TemporalTell     = Activity[TellInput, None]{Name: "Temporal.Tell"}
 )
 
+// DoctorLook tells how a worker sees the outside world.
+var DoctorLook = Activity[DoctorInput, DoctorReport]{Name: "Doctor.Look"}
+
 // Activities that the jobs of a request name; they read their documents themselves.
 const (
 	DynamoDBPrefix    = "DynamoDB." // and the operation

@@ -63,7 +63,8 @@ const (
 
 // Search attributes, all of type Keyword.
 const (
-	AttributeState  = "SluiceState"  // the workflow's state or phase
-	AttributeType   = "SluiceType"   // a request's type, else the workflow type
-	AttributeTarget = "SluiceTarget" // table, stream, bucket or queue
+	AttributeState   = "SluiceState"   // the workflow's state or phase
+	AttributeType    = "SluiceType"    // a request's type, else the workflow type
+	AttributeTarget  = "SluiceTarget"  // table, stream, bucket or queue
+	AttributeTrouble = "SluiceTrouble" // the error type of what is waited for; none when all is well
 )

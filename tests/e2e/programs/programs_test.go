@@ -141,7 +141,7 @@ func TestUsage(t *testing.T) {
 		require.Empty(t, r.Stdout)
 	}
 	help := s.Starter("--help").OK(t)
-	for _, group := range []string{"request", "resumer", "dynamodb", "kinesis", "producer", "throughput", "quiescence", "count", "claim", "ingest", "setup", "history", "codec-server"} {
+	for _, group := range []string{"request", "resumer", "dynamodb", "kinesis", "producer", "throughput", "quiescence", "count", "claim", "ingest", "setup", "doctor", "history", "codec-server"} {
 		require.Contains(t, help.Stdout, group)
 	}
 }

@@ -1,4 +1,5 @@
-package main
+// Package yaml writes YAML documents as JSON.
+package yaml
 
 import (
 	"bytes"
@@ -9,9 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fromYAML writes a YAML document as JSON. It goes by the nodes and not by Go
+// ToJSON writes a YAML document as JSON. It goes by the nodes and not by Go
 // values, so that numbers keep every digit and a key such as n or on stays text.
-func fromYAML(raw []byte) (json.RawMessage, error) {
+func ToJSON(raw []byte) (json.RawMessage, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(raw, &document); err != nil {
 		return nil, fmt.Errorf("neither JSON nor YAML: %w", err)
