@@ -61,6 +61,10 @@ check: $(BIN)/staticcheck $(BIN)/workflowcheck ## Formatting, vet, staticcheck, 
 charts: ## Draw the charts of docs/ from their texts (needs Graphviz)
 	@for chart in docs/charts/*.dot; do dot -Tsvg $$chart -o $${chart%.dot}.svg; done
 
+.PHONY: schema
+schema: ## Write docs/schema anew from the types that decode the documents
+	@go test -count 1 -run TestSchemasAreUpToDate ./docs/schema -update
+
 .PHONY: test
 test: tools build check ## Run every test, those against the dev stack included
 	@failed=0; \

@@ -72,6 +72,18 @@ func TestWhatIsStartedIsChecked(t *testing.T) {
 	}
 }
 
+func TestASchemaIsPrinted(t *testing.T) {
+	status, stdout, _ := call(t, "", "schema", "request")
+	require.Equal(t, exitDone, status)
+	require.Contains(t, stdout, "https://json-schema.org/draft/2020-12/schema")
+	status, stdout, _ = call(t, "", "schema")
+	require.Equal(t, exitDone, status)
+	require.Contains(t, stdout, `"quiescence.tune"`)
+	status, _, stderr := call(t, "", "schema", "colour")
+	require.Equal(t, exitUsage, status)
+	require.Contains(t, stderr, "claim.capacity")
+}
+
 func TestRecordsThatAreNotStoredAreAFailure(t *testing.T) {
 	require.NoError(t, judgeRecords(json.RawMessage(`{"RecordCount":2,"StoredRecordCount":2,"Failed":[]}`)))
 	require.NoError(t, judgeRecords(json.RawMessage(`{"Item":{"id":{"S":"1"}}}`)))

@@ -36,6 +36,7 @@ type cli struct {
 	Kinesis     kinesisCmd     `cmd:"" help:"Put records, or those of an object, to a stream."`
 	Producer    producerCmd    `cmd:"" help:"The durable buffer in front of a stream."`
 	Throughput  throughputCmd  `cmd:"" help:"Budgets of tables and indexes: see, set, pause."`
+	Schema      schemaCmd      `cmd:"" help:"Print the JSON Schema of a document."`
 	History     historyCmd     `cmd:"" help:"Export histories for replay tests."`
 	CodecServer codecServerCmd `cmd:"" help:"Serve the decoding of encrypted payloads to the Web UI."`
 }

@@ -152,7 +152,7 @@ func (a *Activities) stream(ctx context.Context, name string) (string, error) {
 func (a *Activities) bucket(ctx context.Context, name string) (string, error) {
 	out, err := a.S3.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &name, MaxKeys: aws.Int32(1)})
 	if err != nil {
-		return "", awscall.Failure("S3.List", name, err)
+		return "", awscall.Failure(wire.S3List, name, err)
 	}
 	if len(out.Contents) == 0 {
 		return "can be listed; empty", nil
