@@ -17,6 +17,7 @@ import (
 	"sluice/internal/connect"
 	"sluice/internal/document"
 	"sluice/internal/limits"
+	"sluice/starter/internal/table"
 )
 
 // app is one call of the program: its streams, its settings, and the client,
@@ -28,6 +29,7 @@ type app struct {
 	stdout, stderr io.Writer
 
 	connected client.Client
+	shown     bool // the temporal command that does the same, to whom asked for it
 	namespace string
 }
 
@@ -39,6 +41,9 @@ func newApp(ctx context.Context, c cli, stdin io.Reader, stdout, stderr io.Write
 func (a *app) temporal() (client.Client, error) {
 	if a.connected != nil {
 		return a.connected, nil
+	}
+	if err := a.noEquivalent(); err != nil {
+		return nil, err
 	}
 	var queue document.Faults
 	limits.CheckTaskQueue(&queue, "--task-queue", a.cli.TaskQueue)
@@ -80,6 +85,23 @@ func (a *app) result(v any) error {
 	}
 	_, err = fmt.Fprintln(a.stdout, string(raw))
 	return err
+}
+
+// tableFlag is shared by the commands whose result people read as rows.
+type tableFlag struct {
+	Output string `short:"o" help:"json, or table to read." enum:"json,table" default:"json"`
+}
+
+// rows is result for a list, which may be wanted as a table.
+func (a *app) rows(f tableFlag, list any) error {
+	if f.Output != "table" {
+		return a.result(list)
+	}
+	raw, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	return table.Write(a.stdout, raw)
 }
 
 // note writes a line for the person.

@@ -24,7 +24,10 @@ type azureFlags struct {
 	Azure connect.AzureConfig `embed:"" prefix:"azure-storage-"`
 }
 
-func (f azureFlags) queue(name string) (*azqueue.QueueClient, error) {
+func (f azureFlags) queue(a *app, name string) (*azqueue.QueueClient, error) {
+	if err := a.noEquivalent(); err != nil {
+		return nil, err
+	}
 	if err := taskmessage.CheckQueueName(name); err != nil {
 		return nil, usage("%v", err)
 	}
@@ -59,7 +62,7 @@ func (e claimEnqueueCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	queue, err := e.queue(e.Queue)
+	queue, err := e.queue(a, e.Queue)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ type azqueueMessage struct{ id, receipt, text string }
 // the original.
 func (f poisonFlags) take(a *app) (*azqueue.QueueClient, []*poisonMessage, error) {
 	name := claiming.PoisonQueue(f.PoisonQueue, f.Queue)
-	queue, err := f.queue(name)
+	queue, err := f.queue(a, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -211,7 +211,7 @@ func (r poisonReplayCmd) Run(a *app) error {
 		if r.To != "" {
 			name = r.To
 		}
-		target, err := r.queue(name)
+		target, err := r.queue(a, name)
 		if err != nil {
 			return err
 		}

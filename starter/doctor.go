@@ -20,6 +20,7 @@ import (
 
 // doctorCmd looks at everything that a workflow needs.
 type doctorCmd struct {
+	tableFlag
 	ID         string   `arg:"" optional:"" help:"Workflow ID: look at this workflow, and at what its document names."`
 	Table      []string `help:"DynamoDB tables to look at."`
 	Stream     []string `help:"Kinesis streams to look at."`
@@ -48,10 +49,13 @@ type troubled struct {
 // Run looks from the outside in: what can't be reached hides what is behind it.
 func (d doctorCmd) Run(a *app) error {
 	report := diagnosis{Checks: []wire.DoctorCheck{}, Trouble: []troubled{}}
+	if err := a.noEquivalent(); err != nil {
+		return err
+	}
 	if err := d.look(a, &report); err != nil {
 		return err
 	}
-	if err := a.result(report); err != nil {
+	if err := d.show(a, report); err != nil {
 		return err
 	}
 	bad := 0
@@ -65,6 +69,17 @@ func (d doctorCmd) Run(a *app) error {
 		return failed("%s not in order", counted(bad, "thing"))
 	}
 	return nil
+}
+
+// show prints the report; as a table the checks, and then what is in trouble.
+func (d doctorCmd) show(a *app, report diagnosis) error {
+	if d.Output != "table" {
+		return a.result(report)
+	}
+	if err := a.rows(d.tableFlag, report.Checks); err != nil || len(report.Trouble) == 0 {
+		return err
+	}
+	return a.rows(d.tableFlag, report.Trouble)
 }
 
 func (d doctorCmd) look(a *app, report *diagnosis) error {
@@ -208,7 +223,6 @@ func (a *app) inTrouble(limit int) ([]troubled, error) {
 		return list, nil
 	}
 	query := `ExecutionStatus = "Running" AND ` + wire.AttributeTrouble + ` IS NOT NULL AND ` + wire.AttributeTrouble + ` != ""`
-	a.printCLI([]string{"temporal", "workflow", "list", "--query", query})
 	page, err := a.connected.ListWorkflow(a.ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: int32(limit)})
 	if err != nil {
 		return list, err

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 
+	"sluice/starter/internal/help"
 	"sluice/workflows"
 )
 
@@ -18,7 +21,7 @@ func call(t *testing.T, stdin string, args ...string) (status int, stdout, stder
 	t.Helper()
 	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
 	var c cli
-	parser, err := kong.New(&c, kong.Name("starter"))
+	parser, err := kong.New(&c, options()...)
 	require.NoError(t, err)
 	parsed, err := parser.Parse(args)
 	require.NoError(t, err)
@@ -70,6 +73,103 @@ func TestWhatIsStartedIsChecked(t *testing.T) {
 		require.Equal(t, exitUsage, refused.status)
 		require.Contains(t, refused.message, "colour: unknown field", workflowType)
 	}
+}
+
+func TestEveryCommandHasAnExampleThatIsRead(t *testing.T) {
+	parser, err := kong.New(&cli{}, options()...)
+	require.NoError(t, err)
+	leaves := 0
+	for _, leaf := range parser.Model.Leaves(false) {
+		node := leaf
+		for node.Type != kong.CommandNode {
+			node = node.Parent
+		}
+		path := help.Path(node)
+		example := help.Example(path)
+		require.NotEmpty(t, example, path)
+		words, err := shellWords(example)
+		require.NoError(t, err)
+		var c cli
+		again, err := kong.New(&c, options()...)
+		require.NoError(t, err)
+		read, err := again.Parse(words)
+		require.NoError(t, err, example)
+		require.Equal(t, path, help.Path(read.Selected()), example)
+		leaves++
+	}
+	require.Greater(t, leaves, 50)
+}
+
+// shellWords splits an example as a shell does, up to where output goes.
+func shellWords(line string) (words []string, err error) {
+	word, quoted, begun := "", false, false
+	for _, r := range line {
+		switch {
+		case r == '\'':
+			quoted, begun = !quoted, true
+		case r == '>' && !quoted:
+			return words, nil
+		case r == ' ' && !quoted:
+			if begun {
+				words = append(words, word)
+			}
+			word, begun = "", false
+		default:
+			word, begun = word+string(r), true
+		}
+	}
+	if quoted {
+		return nil, errors.New("a quote is not closed")
+	}
+	if begun {
+		words = append(words, word)
+	}
+	return words, nil
+}
+
+func TestADryRunShowsTheCommandAndDoesNoMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		stdin string
+		args  []string
+		want  string
+	}{
+		"a start":       {`{"jobs":[{"id":"a","activity":"x"}]}`, []string{"request", "run", "--id", "r", "-f", "-", "--wait"}, "temporal workflow start --type Request --task-queue sluice --workflow-id r"},
+		"an update":     {"", []string{"quiescence", "stop", "q"}, "temporal workflow update execute --workflow-id q --name stop"},
+		"a query":       {"", []string{"claim", "status", "tasks"}, "temporal workflow query --workflow-id claim/tasks --type status"},
+		"a signal":      {"", []string{"request", "stop", "--query", "SluiceType='x'"}, "temporal workflow signal --query"},
+		"a list":        {"", []string{"request", "list"}, "temporal workflow list --query"},
+		"a history":     {"", []string{"history", "export", "r"}, "temporal workflow show --workflow-id r"},
+		"a schedule":    {"", []string{"resumer", "start"}, "temporal schedule create --schedule-id sluice-resumer"},
+		"a budget":      {"", []string{"throughput", "set", "dynamodb/eu-west-1/orders/read", "--units-per-second", "5"}, "temporal workflow execute-update-with-start"},
+		"one operation": {"", []string{"dynamodb", "get-item", "--cli-input-json", "{}"}, "temporal workflow start --type Request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, stdout, stderr := call(t, c.stdin, append([]string{"--dry-run"}, c.args...)...)
+			require.Equal(t, exitDone, status, stderr)
+			require.Empty(t, stdout)
+			require.Contains(t, stderr, c.want)
+		})
+	}
+	for _, args := range [][]string{{"setup"}, {"doctor"}, {"claim", "enqueue", "tasks", "--task-id", "a"}, {"claim", "poison", "drop", "tasks-poison", "--all"}} {
+		status, _, stderr := call(t, "", append([]string{"--dry-run"}, args...)...)
+		require.Equal(t, exitUsage, status, "%v: %s", args, stderr)
+		require.Contains(t, stderr, "no temporal command does the same")
+	}
+}
+
+func TestCompletionNamesWhatMayComeNext(t *testing.T) {
+	_, stdout, _ := call(t, "", "completion", "words", "request")
+	require.Contains(t, strings.Fields(stdout), "validate")
+	_, stdout, _ = call(t, "", "completion", "words", "request", "suspend")
+	words := strings.Fields(stdout)
+	require.Less(t, slices.Index(words, "--ttl"), slices.Index(words, "--task-queue"), "its own flags come first")
+	for _, shell := range help.Shells {
+		status, stdout, _ := call(t, "", "completion", shell)
+		require.Equal(t, exitDone, status)
+		require.Contains(t, stdout, "starter completion words")
+	}
+	status, _, _ := call(t, "", "completion", "csh")
+	require.Equal(t, exitUsage, status)
 }
 
 func TestASchemaIsPrinted(t *testing.T) {

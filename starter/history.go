@@ -21,11 +21,10 @@ type historyExportCmd struct {
 }
 
 func (h historyExportCmd) Run(a *app) error {
-	c, err := a.temporal()
+	c, err := a.same([]string{"temporal", "workflow", "show", "--workflow-id", h.ID, "--output", "json"})
 	if err != nil {
 		return err
 	}
-	a.printCLI([]string{"temporal", "workflow", "show", "--workflow-id", h.ID, "--output", "json"})
 	history := &historypb.History{}
 	events := c.GetWorkflowHistory(a.ctx, h.ID, h.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {

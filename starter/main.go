@@ -10,19 +10,25 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"sluice"
 	"sluice/internal/connect"
+	"sluice/starter/internal/help"
 )
 
 // cli is the command line. A group is a struct in the file of its name.
 type cli struct {
-	connect.Config
-	Budgets   connect.ThroughputConfig `embed:"" prefix:"throughput-"`
-	UIAddress string                   `help:"Address of Temporal's Web UI, for links." env:"SLUICE_UI_ADDRESS" default:"http://localhost:8233"`
-	PrintCLI  bool                     `name:"print-cli" help:"Show on standard error the temporal command that does the same."`
+	connect.Config `group:"global"`
+	Budgets        connect.ThroughputConfig `embed:"" prefix:"throughput-" group:"global"`
+	UIAddress      string                   `group:"global" help:"Address of Temporal's Web UI, for links." env:"SLUICE_UI_ADDRESS" default:"http://localhost:8233"`
+	PrintCLI       bool                     `group:"global" name:"print-cli" help:"Show on standard error the temporal command that does the same."`
+	DryRun         bool                     `group:"global" name:"dry-run" help:"Check, show the temporal command that does the same, and do no more."`
+
+	Version kong.VersionFlag `group:"global" help:"Print the version."`
 
 	Doctor      doctorCmd      `cmd:"" help:"Look at Temporal, workers, credentials and what a workflow names; list what is in trouble."`
 	Setup       setupCmd       `cmd:"" help:"Register the search attributes; safe to repeat."`
@@ -39,21 +45,48 @@ type cli struct {
 	Schema      schemaCmd      `cmd:"" help:"Print the JSON Schema of a document."`
 	History     historyCmd     `cmd:"" help:"Export histories for replay tests."`
 	CodecServer codecServerCmd `cmd:"" help:"Serve the decoding of encrypted payloads to the Web UI."`
+	Completion  completionCmd  `cmd:"" help:"Print a shell's completion of this command line."`
+}
+
+// completionCmd prints a script for a shell, which asks for the words.
+type completionCmd struct {
+	Shell string   `arg:"" help:"bash, zsh or fish."`
+	Words []string `arg:"" optional:"" passthrough:"" help:"The words before the one to complete, where the shell is \"words\"."`
+}
+
+func (c completionCmd) Run(a *app, parsed *kong.Context) error {
+	if c.Shell == "words" {
+		_, err := fmt.Fprintln(a.stdout, strings.Join(help.Words(parsed.Model, c.Words), "\n"))
+		return err
+	}
+	script, err := help.Script(c.Shell)
+	if err != nil {
+		return usage("%v", err)
+	}
+	_, err = fmt.Fprint(a.stdout, script)
+	return err
+}
+
+// options are how the command line is read.
+func options() []kong.Option {
+	return []kong.Option{
+		kong.Name("starter"),
+		kong.Description("Starts Sluice's workflows and talks to them. The result is JSON on standard output; all else goes to standard error. Exit status: 0 done, 1 failed, 2 usage, 3 still alive."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.Help(help.Printer),
+		kong.ExplicitGroups([]kong.Group{{Key: "global", Title: "Flags of every command:"}}),
+		kong.Vars{"version": sluice.Version()},
+	}
 }
 
 func main() {
 	var c cli
-	parser := kong.Must(&c,
-		kong.Name("starter"),
-		kong.Description("Starts Sluice's workflows and talks to them. The result is JSON on standard output; all else goes to standard error. Exit status: 0 done, 1 failed, 2 usage, 3 still alive."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
-		kong.Exit(func(code int) {
-			if code != 0 {
-				code = exitUsage
-			}
-			os.Exit(code)
-		}),
-	)
+	parser := kong.Must(&c, append(options(), kong.Exit(func(code int) {
+		if code != 0 {
+			code = exitUsage
+		}
+		os.Exit(code)
+	}))...)
 	parsed, err := parser.Parse(os.Args[1:])
 	parser.FatalIfErrorf(err)
 
@@ -62,6 +95,9 @@ func main() {
 	a := newApp(ctx, c, os.Stdin, os.Stdout, os.Stderr)
 	err = parsed.Run(a)
 	a.close()
+	if c.PrintCLI && !a.shown {
+		a.note("no temporal command does the same")
+	}
 	os.Exit(a.report(err))
 }
 

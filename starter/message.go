@@ -23,11 +23,10 @@ const rolledOver = "AcceptedUpdateCompletedWorkflow"
 // that then continued as new is sent again to the new run: the caller asked the
 // workflow and need not know about its runs.
 func (a *app) update(workflowID, name string, input json.RawMessage) (json.RawMessage, error) {
-	c, err := a.temporal()
+	c, err := a.same(updateCommand(workflowID, name, input))
 	if err != nil {
 		return nil, err
 	}
-	a.printCLI(updateCommand(workflowID, name, input))
 	for {
 		answer, err := a.updateOnce(c, workflowID, name, input)
 		var application *temporal.ApplicationError
@@ -116,11 +115,10 @@ func (a *app) explainClosed(workflowID string, err error) error {
 
 // query asks a workflow, running or closed.
 func (a *app) query(workflowID, name string, args ...any) (json.RawMessage, error) {
-	c, err := a.temporal()
+	c, err := a.same(queryCommand(workflowID, name, args))
 	if err != nil {
 		return nil, err
 	}
-	a.printCLI(queryCommand(workflowID, name, args))
 	answer, err := c.QueryWorkflow(a.ctx, workflowID, "", name, args...)
 	if err != nil {
 		return nil, a.explainSilence(workflowID, err)

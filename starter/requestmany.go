@@ -75,7 +75,9 @@ func (a *app) sendMany(m manyFlags, name string, given ...field) error {
 		}
 	}
 	query := fmt.Sprintf(`WorkflowType = "%s" AND ExecutionStatus = "Running" AND (%s)`, workflows.TypeRequest, m.Query)
-	a.printCLI(withInput([]string{"temporal", "workflow", "signal", "--query", query, "--name", name, "--yes", "--reason", "starter"}, input))
+	if _, err := a.same(withInput([]string{"temporal", "workflow", "signal", "--query", query, "--name", name, "--yes", "--reason", "starter"}, input)); err != nil {
+		return err
+	}
 	ids, err := a.findRequests(query)
 	if err != nil {
 		return err

@@ -73,6 +73,7 @@ func (r requestLogCmd) Run(a *app) error {
 }
 
 type requestListCmd struct {
+	tableFlag
 	State     []string          `help:"Only these states (RUNNING, SUSPENDED, COMPLETE, FAIL, STOPPED, or ALIVE for the first two)."`
 	Type      string            `help:"Only requests of this type."`
 	Query     string            `help:"An extra clause of the visibility query." placeholder:"QUERY"`
@@ -100,12 +101,11 @@ type listed struct {
 const progressPatience = 10 * time.Second
 
 func (r requestListCmd) Run(a *app) error {
-	c, err := a.temporal()
+	query := r.query(time.Now())
+	c, err := a.same([]string{"temporal", "workflow", "list", "--query", query, "--limit", fmt.Sprint(r.Limit)})
 	if err != nil {
 		return err
 	}
-	query := r.query(time.Now())
-	a.printCLI([]string{"temporal", "workflow", "list", "--query", query, "--limit", fmt.Sprint(r.Limit)})
 	list := []*listed{}
 	for next := []byte(nil); len(list) < r.Limit; {
 		page, err := c.ListWorkflow(a.ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: next, PageSize: int32(min(r.Limit, 1000))})
@@ -122,7 +122,7 @@ func (r requestListCmd) Run(a *app) error {
 		}
 	}
 	a.addProgress(list)
-	return a.result(list)
+	return a.rows(r.tableFlag, list)
 }
 
 func (r requestListCmd) query(now time.Time) string {

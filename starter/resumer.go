@@ -59,12 +59,11 @@ func (r resumerStartCmd) Run(a *app) error {
 	if r.Every.Std() < time.Second {
 		return usage("--every: %v; at least 1s", r.Every)
 	}
-	c, err := a.temporal()
+	c, err := a.same(withInput([]string{"temporal", "schedule", "create", "--schedule-id", resumerSchedule, "--interval", r.Every.String(),
+		"--overlap-policy", "Skip", "--type", workflows.TypeResumeSuspended, "--task-queue", a.cli.TaskQueue, "--workflow-id", resumerSchedule}, input))
 	if err != nil {
 		return err
 	}
-	a.printCLI(withInput([]string{"temporal", "schedule", "create", "--schedule-id", resumerSchedule, "--interval", r.Every.String(),
-		"--overlap-policy", "Skip", "--type", workflows.TypeResumeSuspended, "--task-queue", a.cli.TaskQueue, "--workflow-id", resumerSchedule}, input))
 	options := client.ScheduleOptions{
 		ID:      resumerSchedule,
 		Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: r.Every.Std()}}},
@@ -116,11 +115,10 @@ type resumerSweep struct {
 }
 
 func (resumerStatusCmd) Run(a *app) error {
-	c, err := a.temporal()
+	c, err := a.same([]string{"temporal", "schedule", "describe", "--schedule-id", resumerSchedule})
 	if err != nil {
 		return err
 	}
-	a.printCLI([]string{"temporal", "schedule", "describe", "--schedule-id", resumerSchedule})
 	d, err := c.ScheduleClient().GetHandle(a.ctx, resumerSchedule).Describe(a.ctx)
 	if err != nil {
 		return noSchedule(err)
@@ -157,11 +155,10 @@ func noSchedule(err error) error {
 type resumerRemoveCmd struct{}
 
 func (resumerRemoveCmd) Run(a *app) error {
-	c, err := a.temporal()
+	c, err := a.same([]string{"temporal", "schedule", "delete", "--schedule-id", resumerSchedule})
 	if err != nil {
 		return err
 	}
-	a.printCLI([]string{"temporal", "schedule", "delete", "--schedule-id", resumerSchedule})
 	if err := c.ScheduleClient().GetHandle(a.ctx, resumerSchedule).Delete(a.ctx); err != nil {
 		return noSchedule(err)
 	}

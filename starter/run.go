@@ -73,11 +73,10 @@ func (a *app) start(l launch) (begun, error) {
 	if err := checkInput(l.workflowType, l.id, l.input); err != nil {
 		return begun{}, err
 	}
-	c, err := a.temporal()
+	c, err := a.same(startCommand(l, a.cli.TaskQueue))
 	if err != nil {
 		return begun{}, err
 	}
-	a.printCLI(startCommand(l, a.cli.TaskQueue))
 	l.options.ID = l.id
 	l.options.TaskQueue = a.cli.TaskQueue
 	l.options.WorkflowExecutionErrorWhenAlreadyStarted = true

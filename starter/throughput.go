@@ -42,7 +42,7 @@ func resourceNamed(name string) (string, error) {
 	return name, nil
 }
 
-type throughputListCmd struct{}
+type throughputListCmd struct{ tableFlag }
 
 // budgetLine is one budget in a list.
 type budgetLine struct {
@@ -50,7 +50,7 @@ type budgetLine struct {
 	WorkflowID string `json:"workflowId"`
 }
 
-func (throughputListCmd) Run(a *app) error {
+func (t throughputListCmd) Run(a *app) error {
 	resources, err := a.budgets()
 	if err != nil {
 		return err
@@ -59,19 +59,18 @@ func (throughputListCmd) Run(a *app) error {
 	for i, resource := range resources {
 		lines[i] = budgetLine{resource, workflows.ThroughputID(resource)}
 	}
-	return a.result(lines)
+	return a.rows(t.tableFlag, lines)
 }
 
 // budgets are the resources of all running owners, sorted.
 func (a *app) budgets() ([]string, error) {
-	c, err := a.temporal()
-	if err != nil {
-		return nil, err
-	}
 	request := &workflowservice.ListWorkflowExecutionsRequest{
 		Query: "WorkflowType = '" + workflows.TypeThroughput + "' AND ExecutionStatus = 'Running'",
 	}
-	a.printCLI([]string{"temporal", "workflow", "list", "--query", request.Query})
+	c, err := a.same([]string{"temporal", "workflow", "list", "--query", request.Query})
+	if err != nil {
+		return nil, err
+	}
 	var resources []string
 	for {
 		page, err := c.ListWorkflow(a.ctx, request)
@@ -211,11 +210,10 @@ func (m manyBudgets) send(a *app, name string, given ...field) error {
 
 // signalOwner signals the owner of a budget, and starts it where none runs.
 func (a *app) signalOwner(resource, name string, input json.RawMessage) error {
-	c, err := a.temporal()
+	c, err := a.same(signalCommand(workflows.ThroughputID(resource), name, input))
 	if err != nil {
 		return err
 	}
-	a.printCLI(signalCommand(workflows.ThroughputID(resource), name, input))
 	options, start := throughputworkflow.Owners{Client: c, TaskQueue: a.cli.Budgets.Owners()}.Options(resource)
 	_, err = c.SignalWithStartWorkflow(a.ctx, options.ID, name, input, options, workflows.TypeThroughput, start)
 	return err
@@ -232,16 +230,15 @@ func (a *app) printOwnerUpdate(resource, name string, input json.RawMessage) err
 // updateOwner sends an update to the owner of a budget, and starts it where none
 // runs, so that a budget can be set or paused before anybody uses it.
 func (a *app) updateOwner(resource, name string, input json.RawMessage) (answer json.RawMessage, err error) {
-	c, err := a.temporal()
-	if err != nil {
-		return nil, err
-	}
-	start := throughputworkflow.Owners{Client: c, TaskQueue: a.cli.Budgets.Owners()}.Start(resource)
-	a.printCLI([]string{
+	c, err := a.same([]string{
 		"temporal", "workflow", "execute-update-with-start", "--type", workflows.TypeThroughput,
 		"--task-queue", a.cli.Budgets.Owners(), "--workflow-id", workflows.ThroughputID(resource), "--id-conflict-policy", "UseExisting",
 		"--input", `{"resource":"` + resource + `"}`, "--update-name", name, "--update-input", string(input),
 	})
+	if err != nil {
+		return nil, err
+	}
+	start := throughputworkflow.Owners{Client: c, TaskQueue: a.cli.Budgets.Owners()}.Start(resource)
 	err = a.whilePolled(workflows.ThroughputID(resource), a.cli.Budgets.Owners(), func(ctx context.Context) error {
 		handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: start,
