@@ -123,19 +123,28 @@ func (a *app) link(workflowID, runID string) string {
 		url.PathEscape(a.namespace), url.PathEscape(workflowID), url.PathEscape(runID))
 }
 
+// attributePrefix is what the names of our search attributes begin with.
+const attributePrefix = "Sluice"
+
 // describe is what a person reads of an error: our type and message without the
 // SDK's wrapping, and for the server's errors what to do.
 func describe(err error) string {
 	var application *temporal.ApplicationError
 	var notFound *serviceerror.NotFound
+	var namespace *serviceerror.NamespaceNotFound
+	var argument *serviceerror.InvalidArgument
 	var terminated *temporal.TerminatedError
 	var canceled *temporal.CanceledError
 	var timeout *temporal.TimeoutError
 	switch {
 	case errors.As(err, &application):
 		return application.Type() + ": " + application.Message()
+	case errors.As(err, &namespace):
+		return "no namespace " + namespace.Namespace + "; make it: temporal operator namespace create --namespace " + namespace.Namespace + ", then: starter setup"
 	case errors.As(err, &notFound):
 		return "not found: " + notFound.Message
+	case errors.As(err, &argument) && strings.Contains(argument.Message, attributePrefix):
+		return argument.Message + "; search attributes are registered by: starter setup"
 	case errors.As(err, &terminated):
 		return "the workflow was terminated"
 	case errors.As(err, &canceled):

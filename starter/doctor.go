@@ -183,7 +183,7 @@ func (a *app) workersSee(in wire.DoctorInput, queue string, polled bool, azure w
 		return []wire.DoctorCheck{{Name: "worker", Error: err.Error()}}
 	}
 	a.cli.TaskQueue = queue
-	run, err := a.startRequest(randomID("doctor/"), document)
+	run, err := a.startRequest(requestStart{id: randomID("doctor/"), input: document})
 	if err != nil {
 		return []wire.DoctorCheck{{Name: "worker", Error: describe(err)}}
 	}

@@ -104,6 +104,7 @@ type oneJobFlags struct {
 	fileFlag
 	waitFlag
 	ID           string `help:"Workflow ID." placeholder:"request/RANDOM"`
+	Again        bool   `help:"Start it also if a request of this ID has completed."`
 	CLIInputJSON string `name:"cli-input-json" help:"The operation's document, as the aws command takes it: JSON or file://PATH." placeholder:"JSON"`
 	Priority     int    `help:"Temporal's priority, 1 (highest) to 5." default:"3"`
 	Retry        int    `help:"Tries after the first."`
@@ -149,14 +150,14 @@ func (a *app) runOneJob(activity string, f oneJobFlags, progress progressOf) err
 		return err
 	}
 	if !f.Wait {
-		return a.runRequest(f.ID, request, false)
+		return a.runRequest(requestStart{f.ID, request, f.Again}, false)
 	}
 	return a.printOneJob(f, request, progress)
 }
 
 // printOneJob waits for the request and prints what its job answered.
 func (a *app) printOneJob(f oneJobFlags, request json.RawMessage, progress progressOf) error {
-	run, err := a.startRequest(f.ID, request)
+	run, err := a.startRequest(requestStart{f.ID, request, f.Again})
 	if err != nil {
 		return err
 	}

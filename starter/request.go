@@ -12,6 +12,7 @@ import (
 
 	"sluice/internal/document"
 	"sluice/internal/jobchain"
+	"sluice/starter/internal/yaml"
 	"sluice/workflows"
 	"sluice/workflows/request"
 )
@@ -36,6 +37,7 @@ type requestRunCmd struct {
 	fileFlag
 	waitFlag
 	ID              string `help:"Workflow ID." placeholder:"request/RANDOM"`
+	Again           bool   `help:"Start it also if a request of this ID has completed."`
 	From            string `help:"A document that export wrote; its finished jobs are kept." placeholder:"FILE"`
 	Type            string `help:"Label, shown and searchable."`
 	Args            string `help:"The request's args, as JSON." placeholder:"JSON"`
@@ -57,7 +59,7 @@ func (r requestRunCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.runRequest(r.ID, input, r.Wait)
+	return a.runRequest(requestStart{r.ID, input, r.Again}, r.Wait)
 }
 
 func orNull(text string) string {
@@ -69,8 +71,8 @@ func orNull(text string) string {
 
 // runRequest starts a request and, with wait, follows it to its end. A document
 // with faults is refused here, before anything is started.
-func (a *app) runRequest(id string, input json.RawMessage, wait bool) error {
-	run, err := a.startRequest(id, input)
+func (a *app) runRequest(s requestStart, wait bool) error {
+	run, err := a.startRequest(s)
 	if err != nil {
 		return err
 	}
@@ -80,19 +82,32 @@ func (a *app) runRequest(id string, input json.RawMessage, wait bool) error {
 	return a.finishRequest(run)
 }
 
-func (a *app) startRequest(id string, input json.RawMessage) (begun, error) {
-	doc, _ := jobchain.Parse(input) // start tells the faults
-	if id == "" {
-		id = randomID("request/")
+// requestStart is a request to start: under a random ID where none is given, and
+// again where it has completed.
+type requestStart struct {
+	id    string
+	input json.RawMessage
+	again bool
+}
+
+func (a *app) startRequest(s requestStart) (begun, error) {
+	doc, _ := jobchain.Parse(s.input) // start tells the faults
+	if s.id == "" {
+		s.id = randomID("request/")
+	}
+	reuse := enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+	if s.again {
+		reuse = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
 	kind := doc.Type
 	if kind == "" {
 		kind = workflows.TypeRequest
 	}
 	return a.start(launch{
-		workflowType: workflows.TypeRequest, id: id, input: input,
+		workflowType: workflows.TypeRequest, id: s.id, input: s.input,
 		options: client.StartWorkflowOptions{
-			StaticSummary: fmt.Sprintf("%s: %d jobs", kind, len(doc.Jobs)),
+			WorkflowIDReusePolicy: reuse,
+			StaticSummary:         fmt.Sprintf("%s: %d jobs", kind, len(doc.Jobs)),
 			TypedSearchAttributes: temporal.NewSearchAttributes(
 				workflows.AttributeState.ValueSet(string(jobchain.Running)), workflows.AttributeType.ValueSet(kind)),
 		},
@@ -136,23 +151,51 @@ type requestValidateCmd struct {
 	File string `short:"f" required:"" help:"The document, JSON or YAML; - is standard input." placeholder:"FILE"`
 }
 
+// validated is what validate prints.
+type validated struct {
+	Valid    bool     `json:"valid"`
+	Jobs     int      `json:"jobs"`
+	Faults   []string `json:"faults"`
+	Warnings []string `json:"warnings"`
+}
+
+// Run tells more than a start refuses: also jobs that are bound to fail, and what
+// is allowed but seldom meant.
 func (r requestValidateCmd) Run(a *app) error {
-	input, err := a.document(fileFlag(r))
+	read, err := a.readFile(r.File)
 	if err != nil {
 		return err
 	}
-	doc, faults := jobchain.Parse(input)
-	lines := make([]string, len(faults))
-	for i, f := range faults {
-		lines[i] = f.String()
+	input, err := toJSON(read)
+	if err != nil {
+		return usage("%s: %v", r.File, err)
 	}
-	if err := a.result(map[string]any{"valid": len(faults) == 0, "jobs": len(doc.Jobs), "faults": lines}); err != nil {
+	doc, faults := jobchain.Parse(input)
+	var warnings document.Faults
+	if len(faults) == 0 {
+		faults, warnings = doc.Missing(), doc.Advice()
+	}
+	lines := yaml.LinesOf(read)
+	v := validated{Valid: len(faults) == 0, Jobs: len(doc.Jobs), Faults: onLines(lines, faults), Warnings: onLines(lines, warnings)}
+	if err := a.result(v); err != nil {
 		return err
 	}
-	if len(faults) > 0 {
+	if !v.Valid {
 		return failed("the document has %s", counted(len(faults), "fault"))
 	}
 	return nil
+}
+
+// onLines are faults with the lines on which they are.
+func onLines(lines yaml.Lines, faults document.Faults) []string {
+	told := make([]string, len(faults))
+	for i, f := range faults {
+		told[i] = f.String()
+		if line := lines.Of(f.Path); line > 0 {
+			told[i] = fmt.Sprintf("line %d: %s", line, f)
+		}
+	}
+	return told
 }
 
 // requestID is the argument of commands on one request.
@@ -231,6 +274,10 @@ func (a *app) printRequestUpdate(id, name string, input json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	var told struct{ Notice string }
+	if json.Unmarshal(answer, &told) == nil && told.Notice != "" {
+		a.note("%s %s", id, told.Notice)
+	}
 	return a.result(answer)
 }
 
@@ -279,7 +326,7 @@ func (r requestRerunCmd) Run(a *app) error {
 	if id == "" {
 		id = r.ID
 	}
-	return a.runRequest(id, input, r.Wait)
+	return a.runRequest(requestStart{id: id, input: input}, r.Wait)
 }
 
 // skipJobs adds jobs to the finished ones of a document, as null.

@@ -82,6 +82,9 @@ func (a *app) start(l launch) (begun, error) {
 	l.options.WorkflowExecutionErrorWhenAlreadyStarted = true
 	run, err := c.ExecuteWorkflow(a.ctx, l.options, l.workflowType, l.input)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &started) && a.hasCompleted(l.id) {
+		return begun{}, failed("%s has completed (run %s); --again starts it once more, another --id beside it", l.id, started.RunId)
+	}
 	if errors.As(err, &started) {
 		return begun{}, failed("%s is already running (run %s); choose another --id, or look at it with `status`", l.id, started.RunId)
 	}
@@ -90,6 +93,12 @@ func (a *app) start(l launch) (begun, error) {
 	}
 	a.introduce(run.GetID(), run.GetRunID())
 	return begun{run, l.workflowType}, nil
+}
+
+// hasCompleted reports that the latest run of the workflow succeeded.
+func (a *app) hasCompleted(id string) bool {
+	seen, err := a.describe(a.ctx, id)
+	return err == nil && seen.described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
 }
 
 // checkID refuses what Temporal would refuse, by the name of the flag.

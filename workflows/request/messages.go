@@ -208,8 +208,21 @@ func (r *request) onSuspend(ctx workflow.Context, m *suspendRequest) (*Status, e
 		}
 	}
 	s := r.status(ctx, page{Limit: defaultPage})
-	s.AlreadySuspended = m.already
+	s.AlreadySuspended, s.Notice = m.already, notice(s)
 	return s, nil
+}
+
+// notice says of a suspended request when that ends it, and how to have it
+// otherwise.
+func notice(s *Status) string {
+	switch {
+	case s.State != jobchain.Suspended:
+		return ""
+	case s.ResumeBy == nil:
+		return "stays suspended until it is resumed"
+	default:
+		return "expires at " + s.ResumeBy.Format(time.RFC3339) + " unless it is resumed before; a suspension with another ttl (--ttl 4h, or 0s to stay) lasts as long, and suspendTTL is the request's own"
+	}
 }
 
 func (r *request) onResume(ctx workflow.Context, m *resumeRequest) (*Status, error) {

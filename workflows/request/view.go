@@ -16,6 +16,9 @@ import (
 
 // Status is the status document of a request.
 type Status struct {
+	// Notice comes first in the answer to suspend: when the suspension expires, and
+	// how that is changed.
+	Notice       string         `json:"notice,omitempty"`
 	AsOf         time.Time      `json:"asOf"`
 	ID           string         `json:"id"`
 	Type         string         `json:"type"`

@@ -1,0 +1,47 @@
+package yaml
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"sluice/internal/document"
+)
+
+// Lines says on which line of a document, YAML or JSON, each of its paths begins.
+type Lines map[string]int
+
+// LinesOf reads the document; one that can't be read has none.
+func LinesOf(raw []byte) Lines {
+	lines := Lines{}
+	var root yaml.Node
+	if yaml.Unmarshal(raw, &root) == nil && len(root.Content) > 0 {
+		lines.add("", root.Content[0])
+	}
+	return lines
+}
+
+func (l Lines) add(path string, node *yaml.Node) {
+	switch node.Kind {
+	case yaml.MappingNode:
+		for i := 0; i < len(node.Content); i += 2 {
+			below := document.Join(path, node.Content[i].Value)
+			l[below] = node.Content[i].Line
+			l.add(below, node.Content[i+1])
+		}
+	case yaml.SequenceNode:
+		for i, element := range node.Content {
+			below := document.Index(path, i)
+			l[below] = element.Line
+			l.add(below, element)
+		}
+	}
+}
+
+// Of is the line of a path, or of what is nearest above it; 0 where there is none.
+func (l Lines) Of(path string) int {
+	for ; path != ""; path = document.Parent(path) {
+		if line, ok := l[path]; ok {
+			return line
+		}
+	}
+	return 0
+}
