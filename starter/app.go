@@ -67,8 +67,10 @@ func (a *app) temporal() (client.Client, error) {
 	if a.namespace = options.Namespace; a.namespace == "" {
 		a.namespace = client.DefaultNamespace
 	}
-	a.connected, err = sluice.Dial(a.ctx, options)
-	return a.connected, err
+	if a.connected, err = sluice.Dial(a.ctx, options); err != nil {
+		return nil, failed("%s; is it there? TEMPORAL_ADDRESS and TEMPORAL_PROFILE say where it is, and `make up` starts one here", describe(err))
+	}
+	return a.connected, nil
 }
 
 func (a *app) close() {

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"sluice/activities"
 	"sluice/activities/azurequeue"
 	"sluice/internal/connect"
 	"sluice/internal/taskmessage"
@@ -75,7 +76,11 @@ func (e claimEnqueueCmd) Run(a *app) error {
 	if resultErr := a.result(map[string]any{"queue": e.Queue, "sent": sent}); resultErr != nil {
 		return resultErr
 	}
-	return azurequeue.Failure(wire.AzureQueueSend, e.Queue, err)
+	err = azurequeue.Failure(wire.AzureQueueSend, e.Queue, err)
+	if activities.TypeOf(err) == activities.TypeNotFound {
+		return failed("%s; --create makes the queue", describe(err))
+	}
+	return err
 }
 
 // messages reads the file, or makes one message of the flags.

@@ -103,6 +103,9 @@ func (a *app) findRequests(query string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.needSetup(c); err != nil {
+		return nil, err
+	}
 	var ids []string
 	for next := []byte(nil); ; {
 		page, err := c.ListWorkflow(a.ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: next, PageSize: 1000})

@@ -106,6 +106,9 @@ func (r requestListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if err := a.needSetup(c); err != nil {
+		return err
+	}
 	list := []*listed{}
 	for next := []byte(nil); len(list) < r.Limit; {
 		page, err := c.ListWorkflow(a.ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: next, PageSize: int32(min(r.Limit, 1000))})

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"sluice/starter/internal/doctor"
 	"sluice/workflows"
 )
 
@@ -32,6 +33,16 @@ func (s setupCmd) Run(a *app) error {
 		return err
 	}
 	return a.result(map[string]any{"namespace": a.namespace, "searchAttributes": workflows.AttributeNames(), "added": added})
+}
+
+// needSetup fails where the search attributes are not registered: queries on them
+// would fail, or find nothing.
+func (a *app) needSetup(c client.Client) error {
+	check := doctor.Temporal{Client: c, Namespace: a.namespace}.Attributes(a.ctx)
+	if check.OK {
+		return nil
+	}
+	return failed("search attributes of namespace %s: %s", a.namespace, check.Error)
 }
 
 // addSearchAttributes registers those that are missing and names them.

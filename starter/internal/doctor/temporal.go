@@ -44,7 +44,7 @@ func (t Temporal) NamespaceCheck(ctx context.Context) wire.DoctorCheck {
 	var missing *serviceerror.NamespaceNotFound
 	switch {
 	case errors.As(err, &missing):
-		c.Error = "no such namespace; make it: temporal operator namespace create --namespace " + t.Namespace
+		c.Error = noNamespace(t.Namespace)
 	case err != nil:
 		c.Error = err.Error()
 	default:
@@ -53,10 +53,19 @@ func (t Temporal) NamespaceCheck(ctx context.Context) wire.DoctorCheck {
 	return c
 }
 
+func noNamespace(name string) string {
+	return "no such namespace; make it: temporal operator namespace create --namespace " + name
+}
+
 // Attributes tells whether the search attributes are registered.
 func (t Temporal) Attributes(ctx context.Context) wire.DoctorCheck {
 	c := wire.DoctorCheck{Name: "search attributes"}
 	found, err := t.Client.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: t.Namespace})
+	var absent *serviceerror.NamespaceNotFound
+	if errors.As(err, &absent) {
+		c.Error = noNamespace(t.Namespace)
+		return c
+	}
 	if err != nil {
 		c.Error = err.Error()
 		return c

@@ -45,6 +45,9 @@ func TestSetupOfANamespace(t *testing.T) {
 	skipping := s.StartWorker("SLUICE_SKIP_SETUP_CHECK=true")
 	require.Zero(t, skipping.Stop(t))
 
+	for _, args := range [][]string{{"request", "list"}, {"request", "stop", "--query", "SluiceType='x'"}} {
+		require.Contains(t, s.Starter(args...).Exits(t, 1).Stderr, "starter setup", "a namespace without set-up has no empty list")
+	}
 	var first, second struct{ Added []string }
 	require.NoError(t, json.Unmarshal([]byte(s.Starter("setup").OK(t).Stdout), &first))
 	require.Len(t, first.Added, 3)
