@@ -258,7 +258,7 @@ func (a *app) updateRequest(id, name string, input json.RawMessage) (json.RawMes
 	answer, err := a.update(id, name, input)
 	var ended exit
 	var nobody unpolled
-	if err == nil || errors.As(err, &nobody) || !errors.As(err, &ended) {
+	if err == nil || a.connected == nil || errors.As(err, &nobody) || !errors.As(err, &ended) {
 		return answer, err
 	}
 	raw, queryErr := a.connected.QueryWorkflow(a.ctx, id, "", workflows.QueryStatus, map[string]int{"limit": 0})
