@@ -60,18 +60,6 @@ func TestDocumentRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "no such file")
 }
 
-func TestShellQuote(t *testing.T) {
-	for word, want := range map[string]string{
-		"":             "''",
-		"ingest/abc-1": "ingest/abc-1",
-		`{"a":"b c"}`:  `'{"a":"b c"}'`,
-		"it's":         `'it'\''s'`,
-		"$HOME":        "'$HOME'",
-	} {
-		require.Equal(t, want, shellQuote(word))
-	}
-}
-
 func TestPrintCLI(t *testing.T) {
 	a := testApp("")
 	a.cli.PrintCLI = true

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.temporal.io/sdk/client"
+
+	"sluice/starter/internal/shell"
 )
 
 // same is the client for what this temporal command does as well, which is shown
@@ -34,7 +36,7 @@ func (a *app) printCLI(command []string) {
 	}
 	quoted := make([]string, len(command))
 	for i, word := range command {
-		quoted[i] = shellQuote(word)
+		quoted[i] = shell.Quote(word)
 	}
 	fmt.Fprintln(a.stderr, strings.Join(quoted, " "))
 }
@@ -67,15 +69,4 @@ func withInput(command []string, input json.RawMessage) []string {
 		return command
 	}
 	return append(command, "--input", string(input))
-}
-
-// shellQuote quotes a word for a POSIX shell where it needs it.
-func shellQuote(word string) string {
-	plain := word != "" && strings.IndexFunc(word, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r))
-	}) < 0
-	if plain {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

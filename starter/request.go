@@ -176,7 +176,7 @@ func (r requestValidateCmd) Run(a *app) error {
 		faults, warnings = doc.Missing(), doc.Advice()
 	}
 	lines := yaml.LinesOf(read)
-	v := validated{Valid: len(faults) == 0, Jobs: len(doc.Jobs), Faults: onLines(lines, faults), Warnings: onLines(lines, warnings)}
+	v := validated{Valid: len(faults) == 0, Jobs: len(doc.Jobs), Faults: lines.Tell(faults), Warnings: lines.Tell(warnings)}
 	if err := a.result(v); err != nil {
 		return err
 	}
@@ -184,18 +184,6 @@ func (r requestValidateCmd) Run(a *app) error {
 		return failed("the document has %s", counted(len(faults), "fault"))
 	}
 	return nil
-}
-
-// onLines are faults with the lines on which they are.
-func onLines(lines yaml.Lines, faults document.Faults) []string {
-	told := make([]string, len(faults))
-	for i, f := range faults {
-		told[i] = f.String()
-		if line := lines.Of(f.Path); line > 0 {
-			told[i] = fmt.Sprintf("line %d: %s", line, f)
-		}
-	}
-	return told
 }
 
 // requestID is the argument of commands on one request.

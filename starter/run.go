@@ -15,6 +15,7 @@ import (
 
 	"sluice/internal/document"
 	"sluice/internal/limits"
+	"sluice/starter/internal/shell"
 	"sluice/workflows"
 	"sluice/workflows/claimtasks"
 	"sluice/workflows/countobjects"
@@ -207,7 +208,7 @@ func (a *app) failedIn(run begun, task int64) error {
 func (a *app) goesOn(run begun) error {
 	look := a.link(run.GetID(), run.GetRunID())
 	if command := kinds[run.workflowType].status; command != "" {
-		look = "starter " + command + " " + shellQuote(run.GetID()) + ", or at " + look
+		look = "starter " + command + " " + shell.Quote(run.GetID()) + ", or at " + look
 	}
 	return exit{exitAlive, run.GetID() + " goes on; look with: " + look}
 }

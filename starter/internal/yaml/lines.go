@@ -1,6 +1,8 @@
 package yaml
 
 import (
+	"fmt"
+
 	"go.yaml.in/yaml/v3"
 
 	"sluice/internal/document"
@@ -44,4 +46,16 @@ func (l Lines) Of(path string) int {
 		}
 	}
 	return 0
+}
+
+// Tell is faults in words, each with the line on which it is.
+func (l Lines) Tell(faults document.Faults) []string {
+	told := make([]string, len(faults))
+	for i, f := range faults {
+		told[i] = f.String()
+		if line := l.Of(f.Path); line > 0 {
+			told[i] = fmt.Sprintf("line %d: %s", line, f)
+		}
+	}
+	return told
 }
