@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	temporallog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -36,14 +37,18 @@ type figures struct {
 	TasksPerSecond     float64 `json:"tasksPerSecond"`
 	BareTasksPerSecond float64 `json:"bareTasksPerSecond"`
 	Ratio              float64 `json:"ratio"`
-	ClaimerEventsPer32 float64 `json:"claimerEventsPer32"` // those of the ends included
-	Tasks              int     `json:"tasks"`
-	Lost               int     `json:"lost"`
-	Doubled            int     `json:"doubled"`
-	Poisoned           int     `json:"poisoned"`
-	BadMessages        int     `json:"badMessages"`
-	Kills              int     `json:"kills"`
-	Seconds            float64 `json:"seconds"` // of the run with kills
+	// The same with a Request of one job as the work, beside such requests bare.
+	RequestsPerSecond     float64 `json:"requestsPerSecond"`
+	BareRequestsPerSecond float64 `json:"bareRequestsPerSecond"`
+	OfBareRequest         float64 `json:"ofBareRequest"`
+	ClaimerEventsPer32    float64 `json:"claimerEventsPer32"` // those of the ends included
+	Tasks                 int     `json:"tasks"`
+	Lost                  int     `json:"lost"`
+	Doubled               int     `json:"doubled"`
+	Poisoned              int     `json:"poisoned"`
+	BadMessages           int     `json:"badMessages"`
+	Kills                 int     `json:"kills"`
+	Seconds               float64 `json:"seconds"` // of the run with kills
 }
 
 const (
@@ -83,20 +88,17 @@ func TestBenchClaim(t *testing.T) {
 	total := setting(t, "SLUICE_BENCH_TASKS", 10000)
 
 	first, second := f.StartWorker("SLUICE_LOG_LEVEL=error"), f.StartWorker("SLUICE_LOG_LEVEL=error")
-	f.bare("warm", 200)
 	var result figures
-	// Bare, claimed, bare: a machine that grows busy or idle meanwhile favours neither.
-	before := f.bare("before", measured)
-	result.TasksPerSecond, result.ClaimerEventsPer32 = f.claimed("rate", measured)
-	after := f.bare("after", measured)
-	result.BareTasksPerSecond = (before + after) / 2
-	result.Ratio = result.TasksPerSecond / result.BareTasksPerSecond
-	t.Logf("bare %.1f and %.1f tasks/s, claimed %.1f tasks/s: ratio %.2f; %.1f claimer events per 32 tasks",
-		before, after, result.TasksPerSecond, result.Ratio, result.ClaimerEventsPer32)
-
-	f.killed(&result, total, []*harness.Worker{first, second})
-	t.Logf("%d tasks with %d kills in %.0f s: %d lost, %d doubled, %d of %d bad messages poisoned",
-		result.Tasks, result.Kills, result.Seconds, result.Lost, result.Doubled, result.Poisoned, result.BadMessages)
+	// 0 of anything leaves it out.
+	if measured > 0 {
+		f.compareTasks(&result, measured)
+	}
+	if n := setting(t, "SLUICE_BENCH_REQUESTS", 600); n > 0 {
+		f.compareRequests(&result, n)
+	}
+	if total > 0 {
+		f.killed(&result, total, []*harness.Worker{first, second})
+	}
 	raw, err := json.Marshal(result)
 	require.NoError(t, err)
 	if path := os.Getenv("SLUICE_BENCH_OUTPUT"); path != "" {
@@ -108,6 +110,20 @@ func TestBenchClaim(t *testing.T) {
 	require.LessOrEqual(t, result.ClaimerEventsPer32, 40.0)
 }
 
+// compareTasks measures Tasks whose work is nothing. Bare, claimed, bare: a machine
+// that grows busy or idle meanwhile favours neither.
+func (f *field) compareTasks(result *figures, n int) {
+	f.t.Helper()
+	f.bare("warm", 200)
+	before := f.bare("before", n)
+	result.TasksPerSecond, result.ClaimerEventsPer32 = f.claimed("rate", n)
+	after := f.bare("after", n)
+	result.BareTasksPerSecond = (before + after) / 2
+	result.Ratio = result.TasksPerSecond / result.BareTasksPerSecond
+	f.t.Logf("bare %.1f and %.1f tasks/s, claimed %.1f tasks/s: ratio %.2f; %.1f claimer events per 32 tasks",
+		before, after, result.TasksPerSecond, result.Ratio, result.ClaimerEventsPer32)
+}
+
 // startWork runs the worker for the work of the tasks.
 func (f *field) startWork() {
 	c, err := client.Dial(client.Options{
@@ -117,6 +133,7 @@ func (f *field) startWork() {
 	require.NoError(f.t, err)
 	w := worker.New(c, f.work, worker.Options{})
 	w.RegisterWorkflowWithOptions(Nothing, workflow.RegisterOptions{Name: "Nothing"})
+	w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "Nothing"})
 	require.NoError(f.t, w.Start())
 	f.t.Cleanup(func() { w.Stop(); c.Close() })
 }
@@ -135,7 +152,7 @@ func (f *field) bare(name string, n int) float64 {
 				temporal.NewSearchAttributeKeyKeyword("SluiceState").ValueSet("RUNNING"),
 				temporal.NewSearchAttributeKeyKeyword("SluiceType").ValueSet("Task"),
 				temporal.NewSearchAttributeKeyKeyword("SluiceTarget").ValueSet(queue)),
-		}, "Task", map[string]any{"taskId": id, "queue": queue, "run": map[string]string{"workflow": "Nothing", "taskQueue": f.work}})
+		}, "Task", map[string]any{"taskId": id, "queue": queue, "run": f.nothing()})
 		return err
 	})
 	f.awaitEnds(queue, n)
@@ -147,9 +164,9 @@ func (f *field) bare(name string, n int) float64 {
 func (f *field) claimed(name string, n int) (rate, eventsPer32 float64) {
 	f.t.Helper()
 	queue := f.Name(name)
-	f.enqueue(queue, n, 0)
+	f.enqueue(queue, n, 0, "{}")
 	began := time.Now()
-	f.startClaimer(queue)
+	f.startClaimer(queue, f.nothing())
 	f.awaitEnds(queue, n)
 	rate = float64(n) / time.Since(began).Seconds()
 	return rate, f.endClaimer(queue, n)
@@ -160,9 +177,9 @@ func (f *field) killed(result *figures, n int, workers []*harness.Worker) {
 	f.t.Helper()
 	queue := f.Name("killed")
 	result.Tasks, result.BadMessages = n, n/100
-	f.enqueue(queue, n, result.BadMessages)
+	f.enqueue(queue, n, result.BadMessages, "{}")
 	began := time.Now()
-	f.startClaimer(queue)
+	f.startClaimer(queue, f.nothing())
 	for k := range kills {
 		f.awaitCount(queue, n*(k+1)/(kills+1))
 		workers[k%2].Kill()
@@ -178,9 +195,12 @@ func (f *field) killed(result *figures, n int, workers []*harness.Worker) {
 	_, runs := f.distinct(fmt.Sprintf("WorkflowType = 'Nothing' AND WorkflowId STARTS_WITH 'task/%s-'", queue))
 	result.Doubled += max(0, runs-n)
 	result.Poisoned = f.poisoned(queue + "-poison")
+	f.t.Logf("%d tasks with %d kills in %.0f s: %d lost, %d doubled, %d of %d bad messages poisoned",
+		result.Tasks, result.Kills, result.Seconds, result.Lost, result.Doubled, result.Poisoned, result.BadMessages)
 }
 
-func (f *field) enqueue(queue string, n, bad int) {
+// enqueue puts n tasks of a payload on a new queue, and some messages that are none.
+func (f *field) enqueue(queue string, n, bad int, payload string) {
 	f.t.Helper()
 	f.NewAzureQueue(queue)
 	client := f.Queues.NewQueueClient(queue)
@@ -194,17 +214,22 @@ func (f *field) enqueue(queue string, n, bad int) {
 				return err
 			}
 		}
-		_, err := client.EnqueueMessage(f.t.Context(), fmt.Sprintf(`{"taskId":"%s-%d"}`, queue, i), nil)
+		_, err := client.EnqueueMessage(f.t.Context(), fmt.Sprintf(`{"taskId":"%s-%d","payload":%s}`, queue, i, payload), nil)
 		return err
 	})
 }
 
-func (f *field) startClaimer(queue string) {
+// nothing is the work that is the workflow Nothing.
+func (f *field) nothing() map[string]string {
+	return map[string]string{"workflow": "Nothing", "taskQueue": f.work}
+}
+
+func (f *field) startClaimer(queue string, run map[string]string) {
 	f.t.Helper()
 	_, err := f.Client.ExecuteWorkflow(f.t.Context(), client.StartWorkflowOptions{ID: "claim/" + queue, TaskQueue: f.TaskQueue}, "ClaimTasks",
 		map[string]any{
 			"queues": []any{map[string]string{"name": queue}}, "capacity": capacity, "interval": "1s",
-			"run": map[string]string{"workflow": "Nothing", "taskQueue": f.work},
+			"run": run,
 		})
 	require.NoError(f.t, err)
 }
@@ -277,9 +302,15 @@ func (f *field) awaitEnds(queue string, n int) { f.t.Helper(); f.awaitCount(queu
 
 func (f *field) awaitCount(queue string, n int) {
 	f.t.Helper()
-	harness.AwaitFor(f.t, 30*time.Minute, fmt.Sprintf("%d tasks of %s", n, queue), func(ctx context.Context) error {
+	f.awaitCompleted(fmt.Sprintf("WorkflowType = 'Task' AND SluiceTarget = '%s'", queue), n)
+}
+
+// awaitCompleted waits until n workflows that the query finds have completed.
+func (f *field) awaitCompleted(query string, n int) {
+	f.t.Helper()
+	harness.AwaitFor(f.t, 30*time.Minute, fmt.Sprintf("%d of %s", n, query), func(ctx context.Context) error {
 		counted, err := f.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
-			Query: fmt.Sprintf("WorkflowType = 'Task' AND SluiceTarget = '%s' AND ExecutionStatus = 'Completed'", queue)})
+			Query: query + " AND ExecutionStatus = 'Completed'"})
 		if err == nil && counted.GetCount() < int64(n) {
 			err = fmt.Errorf("%d of %d", counted.GetCount(), n)
 			time.Sleep(200 * time.Millisecond) // counting is work for the server too
