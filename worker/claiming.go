@@ -15,7 +15,7 @@ import (
 func newClaiming(c config, made *clients) (claimer *claiming.Claimer, tasks *claiming.Tasks) {
 	service := &taskservice.Client{HTTP: taskservice.NewHTTP(), Origin: c.TaskServiceURL, Token: c.TaskServiceToken}
 	claimer = &claiming.Claimer{Temporal: made.temporal, Queues: made.azure, Service: service, Converter: made.converter, Calm: activities.Calm{After: c.CalmAfter, Spacing: c.WaitHeartbeat / 2}}
-	return claimer, &claiming.Tasks{Temporal: made.temporal, Service: service}
+	return claimer, claiming.NewTasks(made.temporal, service)
 }
 
 // newWithAzure polls the task queue of the activities that need access to Azure

@@ -251,6 +251,7 @@ func (p *poller) startOptions(c *candidate) client.StartWorkflowOptions {
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		EnableEagerStart:                         true, // its first workflow task comes with the answer
 		Memo:                                     map[string]any{memoClaimer: p.in.Claimer},
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			temporal.NewSearchAttributeKeyKeyword(wire.AttributeState).ValueSet("RUNNING"),

@@ -20,6 +20,15 @@ import (
 type Tasks struct {
 	Temporal client.Client
 	Service  *taskservice.Client
+
+	ends ends
+}
+
+// NewTasks makes the activities of the workflow Task.
+func NewTasks(temporal client.Client, service *taskservice.Client) *Tasks {
+	t := &Tasks{Temporal: temporal, Service: service}
+	t.ends.signal = t.signalFinished
+	return t
 }
 
 // All lists the activities under their names.
@@ -84,11 +93,17 @@ func attemptDelay(ctx context.Context, longest time.Duration) time.Duration {
 	return policy.Ceiling(n)/2 + policy.Delay(n, rand.Float64())/2
 }
 
-// Finished tells a claimer that a task of its has ended. A claimer that is gone
-// needs no telling. It runs as a local activity: one history event of the Task,
-// and none that waits for the claimer.
+// Finished tells a claimer that a task of its has ended, together with others that
+// end at the time. It runs as a local activity: one history event of the Task, and
+// none that waits for the claimer.
 func (t *Tasks) Finished(ctx context.Context, in wire.FinishedInput) error {
-	err := t.Temporal.SignalWorkflow(ctx, in.Claimer.WorkflowID, "", wire.SignalFinished, in.Task)
+	return t.ends.tell(ctx, in)
+}
+
+// signalFinished tells a claimer of the ends of tasks. A claimer that is gone needs
+// no telling.
+func (t *Tasks) signalFinished(ctx context.Context, claimer string, tasks []wire.FinishedTask) error {
+	err := t.Temporal.SignalWorkflow(ctx, claimer, "", wire.SignalFinished, wire.FinishedTasks{Tasks: tasks})
 	if activities.IsNotFound(err) {
 		return nil
 	}

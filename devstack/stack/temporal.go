@@ -28,6 +28,7 @@ var dynamicConfig = []string{
 	`frontend.namespaceCount=5000`,
 	`frontend.WorkerHeartbeatsEnabled=true`,
 	`frontend.ListWorkersEnabled=true`,
+	`system.enableActivityEagerExecution=true`,
 	`system.forceSearchAttributesCacheRefreshOnRead=true`,
 }
 

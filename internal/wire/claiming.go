@@ -90,6 +90,11 @@ type TaskClaim struct {
 	Lease         taskclaim.Lease   `json:"lease"`
 }
 
+// FinishedTasks is the signal finished: the ends of tasks of the claimer.
+type FinishedTasks struct {
+	Tasks []FinishedTask `json:"tasks" doc:"required"`
+}
+
 // FinishedTask is what a Task tells its claimer of its end.
 type FinishedTask struct {
 	TaskID     string `json:"taskId" doc:"required"`
@@ -238,8 +243,9 @@ type ResolveInput struct {
 
 // FinishedInput is what Finished tells, and whom.
 type FinishedInput struct {
-	Claimer ClaimerRef   `json:"claimer"`
-	Task    FinishedTask `json:"task"`
+	Claimer ClaimerRef        `json:"claimer"`
+	Task    FinishedTask      `json:"task"`
+	Took    duration.Duration `json:"took"` // from the task's start to its end
 }
 
 // PollMemory is the heartbeat of the polling activity: all that a repeat needs,

@@ -36,9 +36,9 @@ type earlyTask struct {
 	Failed bool   `json:"failed"`
 }
 
-// rememberEnds is how many ends are remembered. A task tells its end again when
-// its worker is lost just then, which is noticed within seconds.
-const rememberEnds = 200
+// rememberEnds is how many ends are remembered. All that a lot told tell their ends
+// again when their worker is lost just then, which is noticed within seconds.
+const rememberEnds = 1000
 
 func newCarried(capacity int, now time.Time) *carried {
 	return &carried{

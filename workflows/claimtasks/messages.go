@@ -129,15 +129,17 @@ func (c *claimer) handleQueries(ctx workflow.Context) error {
 	})
 }
 
-// finished takes the end of a task. One of an earlier claimer under the same ID
-// is not ours to count.
+// finished takes the ends of tasks. One of an earlier claimer under the same ID is
+// not ours to count.
 func (c *claimer) finished(name string, raw json.RawMessage) error {
-	var told wire.FinishedTask
+	var told wire.FinishedTasks
 	if err := shell.Decode(name, raw, &told); err != nil {
 		return err
 	}
-	if told.FirstRunID == "" || told.FirstRunID == c.ref.FirstRunID {
-		c.state.finish(wire.TaskID(told.TaskID, told.RunID), told.State != wire.OutcomeCompleted)
+	for _, t := range told.Tasks {
+		if t.FirstRunID == "" || t.FirstRunID == c.ref.FirstRunID {
+			c.state.finish(wire.TaskID(t.TaskID, t.RunID), t.State != wire.OutcomeCompleted)
+		}
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"sluice/internal/jobchain"
 	"sluice/internal/wire"
-	"sluice/workflows/internal/shell"
 )
 
 // rollOverDue reports that the history has grown enough for another run, or that
@@ -57,7 +56,6 @@ func (r *request) takeOver(raw json.RawMessage) error {
 	r.created, r.gate = carried.Created, carried.Gate
 	r.acted = r.gate.Changes
 	r.chain = jobchain.Restore(&r.doc, r.self(), carried.Chain)
-	r.shown = shell.Attributes{State: string(r.gate.State), Kind: r.kind()}
 	for _, c := range carried.Children {
 		if c.Job >= 0 && c.Job < len(r.doc.Jobs) {
 			id := wire.ChildID(r.id, r.doc.Jobs[c.Job].ID, fmt.Sprint(c.Number))

@@ -65,7 +65,9 @@ func (r *request) startChild(i, number int, input json.RawMessage) *try {
 		Priority:            r.priority(j),
 		StaticSummary:       fmt.Sprintf("job %s of %s, try %d", j.ID, r.id, number),
 	}
-	if !c.isRequest {
+	if c.isRequest {
+		options.TypedSearchAttributes = shell.RequestAttributes(input)
+	} else {
 		options.WorkflowExecutionTimeout = c.timeout
 	}
 	ctx, cancel := workflow.WithCancel(r.ctx)

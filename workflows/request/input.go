@@ -23,6 +23,7 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 		gate:     jobchain.Gate{State: jobchain.Running},
 		ids:      activityIDs{},
 		link:     newParentLink(info),
+		shown:    shell.Given(ctx),
 	}
 	in := jobchain.Continued{Document: jobchain.NewDocument()}
 	if err := shell.DecodeInput(ctx, wire.TypeRequest, raw, &in.Document, &in); err != nil {

@@ -38,7 +38,7 @@ const maxResultOutputs = 1 << 20
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 	r, err := newRequest(ctx, raw)
 	if err != nil {
-		return nil, err
+		return nil, shell.Refuse(ctx, string(jobchain.Fail), err)
 	}
 	if err := r.listen(ctx); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/duration"
 	"sluice/internal/taskclaim"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
@@ -95,14 +96,14 @@ func (t *task) end(ctx workflow.Context, outcome wire.Outcome) (*Status, error) 
 	if t.in.Claimer.WorkflowID != "" {
 		options := workflow.LocalActivityOptions{ScheduleToCloseTimeout: time.Minute, Summary: "tell the claimer"}
 		err := shell.ExecuteLocal(workflow.WithLocalActivityOptions(ctx, options), wire.TaskFinished, wire.FinishedInput{
-			Claimer: t.in.Claimer,
-			Task:    wire.FinishedTask{TaskID: t.in.TaskID, RunID: t.in.RunID, FirstRunID: t.in.Claimer.FirstRunID, Outcome: outcome},
+			Claimer: t.in.Claimer, Took: duration.Duration(now.Sub(t.started)),
+			Task: wire.FinishedTask{TaskID: t.in.TaskID, RunID: t.in.RunID, FirstRunID: t.in.Claimer.FirstRunID, Outcome: outcome},
 		}).Get(ctx, nil)
 		if err != nil { // it looks after its tasks itself and notices
 			workflow.GetLogger(ctx).Warn("claimer could not be told", "claimer", t.in.Claimer.WorkflowID, "error", err)
 		}
 	}
-	if err := t.shown.Set(ctx, t.state, "", ""); err != nil {
+	if err := t.shown.Set(ctx, t.state, wire.TypeTask, t.in.Queue); err != nil {
 		return nil, err
 	}
 	status := t.status(now)

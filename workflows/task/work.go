@@ -32,6 +32,9 @@ func (t *task) begin(ctx workflow.Context) {
 		StaticSummary:         fmt.Sprintf("the work of task %s, run %d", t.in.TaskID, t.in.RunID),
 		Priority:              temporal.Priority{FairnessKey: t.in.FairnessKey},
 	}
+	if t.in.Run.Workflow == wire.TypeRequest {
+		options.TypedSearchAttributes = shell.RequestAttributes(t.in.Payload)
+	}
 	work, cancel := workflow.WithCancel(ctx)
 	t.cancel = cancel
 	future := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(work, options), t.in.Run.Workflow, t.in.Payload)

@@ -44,8 +44,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 		return nil, err
 	}
 	info := workflow.GetInfo(ctx)
-	t := &task{root: ctx, id: info.WorkflowExecution.ID, in: in.input, started: info.WorkflowStartTime, state: wire.TaskRunning}
-	t.shown = shell.Attributes{State: wire.TaskRunning, Kind: wire.TypeTask, Target: in.Queue} // set by who started it
+	t := &task{root: ctx, id: info.WorkflowExecution.ID, in: in.input, started: info.WorkflowStartTime, state: wire.TaskRunning, shown: shell.Given(ctx)}
 	if in.Claim != nil {
 		t.lease = in.Claim.Lease
 	}
