@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	temporallog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -92,6 +93,7 @@ func startNaps(t *testing.T, s *harness.Stack, taskQueue string) {
 	require.NoError(t, err)
 	w := worker.New(c, taskQueue, worker.Options{})
 	w.RegisterWorkflowWithOptions(Nap, workflow.RegisterOptions{Name: "Nap"})
+	w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "Rest"})
 	require.NoError(t, w.Start())
 	t.Cleanup(func() { w.Stop(); c.Close() })
 }
