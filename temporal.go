@@ -80,12 +80,13 @@ func windows() []grpc.DialOption {
 func Dial(ctx context.Context, options client.Options) (client.Client, error) {
 	c, err := client.DialContext(ctx, options)
 	if err != nil {
-		return nil, fmt.Errorf("connect to Temporal at %s: %w", addressOf(options), err)
+		return nil, fmt.Errorf("connect to Temporal at %s: %w", Address(options), err)
 	}
 	return c, nil
 }
 
-func addressOf(options client.Options) string {
+// Address is where the options look for Temporal.
+func Address(options client.Options) string {
 	if options.HostPort == "" {
 		return client.DefaultHostPort
 	}

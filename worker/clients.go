@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"sluice"
 	"sluice/internal/connect"
@@ -20,6 +21,7 @@ import (
 type clients struct {
 	temporal  client.Client
 	converter converter.DataConverter // temporal's
+	address   string                  // of Temporal
 	namespace string
 	aws       aws.Config
 	s3        *s3.Client
@@ -27,17 +29,14 @@ type clients struct {
 	azure     *azqueue.ServiceClient // nil without access to Azure queues
 }
 
-func dial(ctx context.Context, c config, metrics client.MetricsHandler, logger *zap.Logger) (*clients, error) {
+func dial(ctx context.Context, c config, metrics client.MetricsHandler, polls *polls, logger *zap.Logger) (*clients, error) {
 	awsConfig, err := sluice.AWS(ctx)
 	if err != nil {
 		return nil, err
 	}
 	made := &clients{aws: awsConfig, s3: sluice.S3(awsConfig), sqs: sluice.SQS(awsConfig)}
 	made.azure, err = connect.AzureQueues(c.Azure)
-	switch {
-	case errors.Is(err, connect.ErrNoAzure):
-		logger.Info("no access to Azure queues configured: claiming from queues is left to other workers")
-	case err != nil:
+	if err != nil && !errors.Is(err, connect.ErrNoAzure) {
 		return nil, err
 	}
 	options, err := sluice.ClientOptions(c.Config, made.s3, logger)
@@ -45,6 +44,8 @@ func dial(ctx context.Context, c config, metrics client.MetricsHandler, logger *
 		return nil, err
 	}
 	options.MetricsHandler = metrics
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(polls.intercept))
+	made.address = sluice.Address(options)
 	made.converter = options.DataConverter
 	made.namespace = namespaceOf(options)
 	made.temporal, err = sluice.Dial(ctx, options)

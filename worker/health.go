@@ -18,14 +18,16 @@ import (
 
 // health serves /metrics, /healthz and /readyz.
 type health struct {
-	ready    atomic.Bool
+	running  atomic.Bool // polls have begun and the worker does not stop
+	reach    atomic.Pointer[reach]
+	polls    *polls
 	registry *promclient.Registry
 	server   *http.Server
 }
 
 // newHealth makes the metrics handler for the SDK and our activities alike.
 func newHealth() (*health, client.MetricsHandler, error) {
-	h := &health{registry: promclient.NewRegistry()}
+	h := &health{polls: newPolls(), registry: promclient.NewRegistry()}
 	exporter, err := prometheus.New(prometheus.WithRegisterer(h.registry), prometheus.WithoutScopeInfo())
 	if err != nil {
 		return nil, nil, err
@@ -42,11 +44,7 @@ func (h *health) serve(address string) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(h.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !h.ready.Load() {
-			http.Error(w, "not polling", http.StatusServiceUnavailable)
-		}
-	})
+	mux.HandleFunc("GET /readyz", h.answerReady)
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
@@ -54,7 +52,7 @@ func (h *health) serve(address string) error {
 	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := h.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			h.ready.Store(false)
+			h.running.Store(false)
 		}
 	}()
 	return nil

@@ -61,11 +61,12 @@ func run(ctx context.Context, c config, logger *zap.Logger, signals <-chan os.Si
 	if err := health.serve(c.MetricsAddress); err != nil {
 		return fmt.Errorf("SLUICE_METRICS_ADDRESS: %w", err)
 	}
-	clients, err := dial(ctx, c, metrics, logger)
+	clients, err := dial(ctx, c, metrics, health.polls, logger)
 	if err != nil {
 		return err
 	}
 	defer clients.temporal.Close()
+	tellFound(ctx, c, clients, logger)
 	if !c.SkipSetupCheck {
 		if err := checkSetup(ctx, clients.temporal, clients.namespace); err != nil {
 			return err
@@ -78,11 +79,17 @@ func run(ctx context.Context, c config, logger *zap.Logger, signals <-chan os.Si
 	if err := service.start(); err != nil {
 		return err
 	}
-	health.ready.Store(true)
+	watching, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	reach := newReach(c, clients, logger)
+	health.reach.Store(reach)
+	health.running.Store(true)
+	go reach.watch(watching)
 	logger.Info("worker ready", zap.String("taskQueue", c.TaskQueue), zap.String("namespace", clients.namespace))
 
 	received := <-signals
-	health.ready.Store(false)
+	health.running.Store(false)
+	unwatch()
 	logger.Info("worker stopping", zap.String("signal", received.String()), zap.Duration("stopTimeout", c.StopTimeout))
 	stopped := make(chan struct{})
 	go func() {

@@ -147,7 +147,7 @@ func (d *Activities) once(ctx context.Context, a *attempt, r throughput.Request,
 		a.trail.unsure()
 	}
 	d.scheduler.Settle(t, f.outcome)
-	d.logger.Warn("DynamoDB call failed", "operation", r.Name, "table", r.Target(), "code", f.refusal.code,
+	d.logger.Debug("DynamoDB call failed", "operation", r.Name, "table", r.Target(), "code", f.refusal.code,
 		"status", f.refusal.status, "requestId", f.refusal.requestID)
 	return nil, f
 }

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"sluice/internal/errortype"
 	"sluice/internal/secret"
 )
 
@@ -68,10 +70,26 @@ func withoutResults(keyvals []any) []any {
 // routine is Debugw in the place of log for what tells only that something was
 // cancelled, as it was asked to be: the SDK warns of every heartbeat whose answer
 // says so, and calls the end of such an activity an error.
+// What an activity fails with by a type of its own is an answer to whoever called
+// it, and no error of the worker; that a service is busy is to be expected.
 func (s sugared) routine(log func(string, ...any), keyvals []any) func(string, ...any) {
 	for _, v := range keyvals {
-		if err, ok := v.(error); ok && temporal.IsCanceledError(err) {
+		err, ok := v.(error)
+		if !ok {
+			continue
+		}
+		if temporal.IsCanceledError(err) {
 			return s.Debugw
+		}
+		var failure *temporal.ApplicationError
+		if !errors.As(err, &failure) {
+			continue
+		}
+		switch kind := failure.Type(); {
+		case kind == errortype.Throttled || kind == errortype.WorkerStopping:
+			return s.Infow
+		case errortype.Retryable(kind) || errortype.Final(kind):
+			return s.Warnw
 		}
 	}
 	return log
