@@ -23,7 +23,7 @@ import (
 // app is one call of the program: its streams, its settings, and the client,
 // which is made when a command first needs it.
 type app struct {
-	ctx            context.Context
+	ctx            context.Context //nolint:containedctx // an app is one call of the program
 	cli            cli
 	stdin          io.Reader
 	stdout, stderr io.Writer

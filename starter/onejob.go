@@ -184,7 +184,7 @@ func (a *app) printOneJob(f oneJobFlags, request json.RawMessage, progress progr
 func judgeRecords(output json.RawMessage) error {
 	var put kinesis.PutRecordsOutput
 	if json.Unmarshal(output, &put) != nil || put.FailedRecordCount == 0 {
-		return nil // another operation's, or all are stored
+		return nil //nolint:nilerr // another operation's, or all are stored
 	}
 	return failed("%d of %s failed%s", put.FailedRecordCount, counted(int(put.RecordCount), "record"), why(put.Failed))
 }

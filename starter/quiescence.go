@@ -35,7 +35,7 @@ type ruleFlags struct {
 }
 
 // fields are those that were given. A delay is laid over that of the document.
-func (f ruleFlags) fields(a *app, document json.RawMessage) ([]field, error) {
+func (f ruleFlags) fields(document json.RawMessage) ([]field, error) {
 	delay, err := f.delay(document)
 	return []field{
 		{"repeats", f.Repeats}, {"delay", delay}, {"quietFor", f.QuietFor},
@@ -59,7 +59,7 @@ func (f ruleFlags) input(a *app, more ...field) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields, err := f.fields(a, document)
+	fields, err := f.fields(document)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func TestQueueErrorTypes(t *testing.T) {
 // An error of a queue is told in one line, with the operation once and without
 // the URL, which may be signed.
 func TestAzureFailureIsOneLine(t *testing.T) {
-	response := &http.Response{StatusCode: 404, Header: http.Header{"X-Ms-Request-Id": {"r-1"}}}
+	response := &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{"X-Ms-Request-Id": {"r-1"}}}
 	sdk := &azcore.ResponseError{StatusCode: 404, ErrorCode: "QueueNotFound", RawResponse: response}
 	for _, err := range []error{sdk, asFailure(wire.AzureQueueSend, sdk)} {
 		failure := Failure(wire.AzureQueueSend, "tasks", err)

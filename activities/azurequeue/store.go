@@ -154,7 +154,7 @@ func (q *Queue) Measure(ctx context.Context) (m Measure, err error) {
 	if err != nil {
 		return m, asFailure("AzureQueue.GetProperties", err)
 	}
-	m.Approximate = int64(deref(properties.ApproximateMessagesCount))
+	m.Approximate = deref(properties.ApproximateMessagesCount)
 	peeked, err := q.client.PeekMessages(ctx, &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr(int32(MaxPeek))})
 	if err != nil {
 		return m, asFailure("AzureQueue.Peek", err)

@@ -98,7 +98,7 @@ func (tb *tableOf) write(operation string, document json.RawMessage) error {
 	must(json.Unmarshal(key, &id))
 	old := tb.items[id.S]
 	batch, wanted := number(old["batch"]), number(in.ExpressionAttributeValues[":b"])
-	ok := false
+	var ok bool
 	switch in.ConditionExpression {
 	case notLater:
 		ok = batch < 0 || batch < wanted

@@ -119,9 +119,7 @@ func readsIn(raw json.RawMessage) (reads []*tableRead, err error) {
 			read.order = append(read.order, key)
 			read.keys[key] = raw
 		}
-		if err := read.project(); err != nil {
-			return nil, err
-		}
+		read.project()
 		reads = append(reads, read)
 	}
 	return reads, nil
@@ -129,15 +127,15 @@ func readsIn(raw json.RawMessage) (reads []*tableRead, err error) {
 
 // project adds the key to what is read where the caller left it out: without it
 // an item can't be told from another. It is taken out of the answer again.
-func (t *tableRead) project() error {
+func (t *tableRead) project() {
 	var expression string
 	if raw, ok := t.settings["ProjectionExpression"]; !ok || json.Unmarshal(raw, &expression) != nil {
-		return nil
+		return
 	}
 	placeholders := map[string]string{}
 	if raw, ok := t.settings["ExpressionAttributeNames"]; ok {
-		if err := json.Unmarshal(raw, &placeholders); err != nil {
-			return nil //nolint:nilerr // the service tells
+		if json.Unmarshal(raw, &placeholders) != nil {
+			return // the service tells
 		}
 	}
 	projected := map[string]bool{}
@@ -157,11 +155,10 @@ func (t *tableRead) project() error {
 		}
 	}
 	if len(t.added) == 0 {
-		return nil
+		return
 	}
 	t.settings["ProjectionExpression"] = encode(expression, nil)
 	t.settings["ExpressionAttributeNames"] = encode(placeholders, nil)
-	return nil
 }
 
 // nextReads are the next keys, at most as many as a request takes.

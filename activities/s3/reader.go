@@ -48,7 +48,7 @@ func (s *Activities) OpenObject(ctx context.Context, o Object, offset int64) (io
 
 // objectBody reads an object and opens it again where the connection broke.
 type objectBody struct {
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // a Read has none of its own
 	s      *Activities
 	object Object // with the size that was found: a caller's may be wrong
 	offset int64

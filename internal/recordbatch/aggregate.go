@@ -102,7 +102,7 @@ func appendAggregate(dst []byte, items []Item, t *keyTable) []byte {
 	dst = append(dst, aggregateMagic...)
 	t.reset(len(items))
 	for i := range items {
-		dst = t.append(dst, fieldKeyTable, i, items[i].Key)
+		dst = t.append(dst, fieldKeyTable, items[i].Key)
 	}
 	hashKeys := map[string]uint64{}
 	for i := range items {
@@ -155,8 +155,8 @@ func (t *keyTable) reset(records int) {
 	t.keys, t.index = t.keys[:0], t.index[:0]
 }
 
-// append notes record i's key, and appends it to the aggregate unless it is there.
-func (t *keyTable) append(dst []byte, field byte, i int, key string) []byte {
+// append notes a key, and appends it to the aggregate unless it is there.
+func (t *keyTable) append(dst []byte, field byte, key string) []byte {
 	mask := uint64(len(t.slots) - 1)
 	for at := maphash.String(t.seed, key) & mask; ; at = (at + 1) & mask {
 		n := t.slots[at]

@@ -250,12 +250,12 @@ func (q *Queue) dropBehind(it *Item) {
 func (q *Queue) sweep(gone func(it *Item) bool) {
 	for i := range q.rows {
 		r := &q.rows[i]
-		any := false
+		found := false
 		r.each(func(it *Item) bool {
-			any = gone(it)
-			return !any
+			found = gone(it)
+			return !found
 		})
-		if !any {
+		if !found {
 			continue
 		}
 		for _, it := range r.take(nil, r.count, &q.segments) {

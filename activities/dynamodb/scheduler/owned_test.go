@@ -98,7 +98,7 @@ func calls(ctx context.Context, t *testing.T, s *Scheduler, n int, service answe
 func until(ctx context.Context, s *Scheduler, r throughput.Request, key string, arrived time.Time, service answering) error {
 	for attempt, here := 0, 0; ; {
 		ticket, err := s.Acquire(ctx, r, throughput.Class(0), arrived)
-		delay := time.Duration(0)
+		var delay time.Duration
 		var l *Later
 		switch {
 		case errors.As(err, &l):

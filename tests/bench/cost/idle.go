@@ -19,7 +19,7 @@ type thing struct {
 	name    string
 	what    string
 	limit   float64 // Actions a day to reach
-	start   func(ctx context.Context, s *harness.Stack) (close func(), err error)
+	start   func(ctx context.Context, s *harness.Stack) (stop func(), err error)
 	only    func(actions) float64 // the part of them that counts; nil: all
 	counted actions               // a day, once measured
 }

@@ -46,10 +46,10 @@ func main() {
 			b.Fatal(err)
 		}
 	}
-	print(r)
+	show(r)
 }
 
-func print(r report) {
+func show(r report) {
 	fmt.Printf("%-46s %10s %10s\n", "", "measured", "target")
 	for _, row := range []struct {
 		what     string

@@ -26,7 +26,8 @@ func TestClaimsLeaveUpdatesForResume(t *testing.T) {
 	b.awaitBegun(run.GetID(), "a/1")
 	b.must(run, workflows.UpdateSuspend, `{"grace":"0s","wait":"0s"}`)
 	claim := request.ClaimAnswer{}
-	claims, refusal := 0, error(nil)
+	var claims int
+	var refusal error
 	for claims = 0; claims < 2_000; claims++ {
 		refusal = b.updateInto(run, workflows.UpdateClaim, fmt.Sprintf(`{"holder":"me","lease":"1h","token":%d}`, claim.Token), &claim)
 		if refusal != nil {
