@@ -18,7 +18,7 @@ func TestIdleClaimerAsksTemporalNextToNothing(t *testing.T) {
 	b := newBench(t)
 	worker := b.StartWorker()
 	b.claim(nil)
-	b.awaitStatus("it has told of its queue", func(s status) bool { return len(s.Queues) == 1 })
+	b.awaitStatus("it has told of its queue", func(s status) bool { return len(s.Queues) == 1 && s.Queues[0].LastError == "" })
 	polls := func() int { return b.Guard.Counters(t).Sum(harness.AzQueue, "GetMessages", b.queue).Calls }
 	awaitPolls := func(n int) {
 		harness.Await(t, fmt.Sprintf("poll %d", n), func(context.Context) error {
