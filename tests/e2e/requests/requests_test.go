@@ -39,23 +39,30 @@ type bench struct {
 	*harness.Stack
 	t      *testing.T
 	c      client.Client // as the worker's, with our headers
+	dc     converter.DataConverter
 	jobs   *testjobs.Jobs
 	worker worker.Worker
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	return newBenchBy(t, converter.GetDefaultDataConverter())
+}
+
+// newBenchBy is newBench where client and worker have a data converter of their own.
+func newBenchBy(t *testing.T, dc converter.DataConverter) *bench {
+	t.Helper()
 	s := harness.Start(t)
 	logged := &unfinished{Handler: slog.DiscardHandler}
 	t.Cleanup(func() { require.Empty(t, logged.found(), "handlers that did not finish") })
 	c, err := client.NewClientFromExisting(s.Client, client.Options{
 		Logger:             temporallog.NewStructuredLogger(slog.New(logged)),
-		DataConverter:      sluice.LimitPayloads(converter.GetDefaultDataConverter()),
-		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())},
+		DataConverter:      sluice.LimitPayloads(dc),
+		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(dc)},
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	b := &bench{Stack: s, t: t, c: c, jobs: &testjobs.Jobs{}}
+	b := &bench{Stack: s, t: t, c: c, dc: dc, jobs: &testjobs.Jobs{}}
 	b.startWorker()
 	t.Cleanup(b.stopWorker)
 	return b
@@ -101,7 +108,7 @@ func (b *bench) startWorker() {
 		Interceptors:                 sluice.Interceptors(),
 	})
 	sluice.RegisterWorkflows(b.worker)
-	sluice.RegisterActivities(b.worker, &requests.Children{Temporal: b.c})
+	sluice.RegisterActivities(b.worker, &requests.Children{Temporal: b.c, Converter: b.dc})
 	b.jobs.Register(b.worker)
 	require.NoError(b.t, b.worker.Start())
 }

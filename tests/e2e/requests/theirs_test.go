@@ -2,6 +2,7 @@ package requests_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,10 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"sluice"
+	"sluice/internal/connect"
 	"sluice/internal/jobchain"
+	"sluice/internal/wire"
+	"sluice/tests/harness"
 )
 
 // handed is the header of a job as code reads it that knows nothing of ours.
@@ -32,21 +36,23 @@ type handedKey struct{}
 // readsHeader is such code's interceptor.
 type readsHeader struct {
 	interceptor.WorkerInterceptorBase
+	dc converter.DataConverter
 }
 
-func (*readsHeader) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	i := &readsHeaderInbound{}
+func (r *readsHeader) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	i := &readsHeaderInbound{dc: r.dc}
 	i.Next = next
 	return i
 }
 
 type readsHeaderInbound struct {
 	interceptor.ActivityInboundInterceptorBase
+	dc converter.DataConverter
 }
 
 func (i *readsHeaderInbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	var h handed
-	if err := converter.GetDefaultDataConverter().FromPayload(interceptor.Header(ctx)["sluice-handed"], &h); err != nil {
+	if err := i.dc.FromPayload(interceptor.Header(ctx)["sluice-handed"], &h); err != nil {
 		return nil, err
 	}
 	return i.Next.ExecuteActivity(context.WithValue(ctx, handedKey{}, h), in)
@@ -75,11 +81,11 @@ func theirs(ctx context.Context, in struct{ Fails bool }) (handed, error) {
 // theirWorker runs theirs on a queue of its own, with nothing of ours.
 func (b *bench) theirWorker() (queue string) {
 	b.t.Helper()
-	c, err := client.NewClientFromExisting(b.Client, client.Options{})
+	c, err := client.NewClientFromExisting(b.Client, client.Options{DataConverter: b.dc})
 	require.NoError(b.t, err)
 	b.t.Cleanup(c.Close)
 	queue = b.Name("theirs")
-	w := worker.New(c, queue, worker.Options{MaxHeartbeatThrottleInterval: 100 * time.Millisecond, Interceptors: []interceptor.WorkerInterceptor{&readsHeader{}}})
+	w := worker.New(c, queue, worker.Options{MaxHeartbeatThrottleInterval: 100 * time.Millisecond, Interceptors: []interceptor.WorkerInterceptor{&readsHeader{dc: b.dc}}})
 	w.RegisterActivityWithOptions(theirs, activity.RegisterOptions{Name: "Theirs"})
 	require.NoError(b.t, w.Start())
 	b.t.Cleanup(w.Stop)
@@ -117,17 +123,59 @@ func TestAJobOfAnothersCodeKeepsWhatItHeartbeatWhenItWasAskedToStop(t *testing.T
 
 // Where what the jobs have heartbeat can't be read, the suspension goes on all the same.
 func TestHeartbeatsThatCannotBeReadHoldNoSuspensionUp(t *testing.T) {
-	b := newBench(t)
-	b.stopWorker()
-	b.worker = worker.New(b.c, b.TaskQueue, worker.Options{Interceptors: sluice.Interceptors()})
-	sluice.RegisterWorkflows(b.worker) // and none of its activities
-	require.NoError(t, b.worker.Start())
-	queue := b.theirWorker()
-	run := b.start(fmt.Sprintf(`{"jobs":[{"id":"a","activity":"Theirs","taskQueue":%q,"heartbeat":"30s"}]}`, queue))
-	b.awaitCheckpoint(run, "a/1")
-	s := b.must(run, "suspend", `{"wait":"1m","grace":"1m"}`)
-	require.Zero(t, s.Stopping)
-	require.Equal(t, jobchain.Stopped, s.Jobs[0].State)
-	b.must(run, "stop", `{}`)
-	require.Equal(t, jobchain.Stopped, b.result(run).State)
+	over := make(chan struct{})
+	for name, read := range map[string]func(context.Context, wire.HeartbeatsInput) (*wire.Heartbeats, error){
+		"no such activity": nil,
+		"it fails": func(context.Context, wire.HeartbeatsInput) (*wire.Heartbeats, error) {
+			return nil, errors.New("Temporal is not there")
+		},
+		"it hangs": func(context.Context, wire.HeartbeatsInput) (*wire.Heartbeats, error) {
+			<-over
+			return nil, errors.New("too late")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.stopWorker()
+			b.worker = worker.New(b.c, b.TaskQueue, worker.Options{Interceptors: sluice.Interceptors()})
+			sluice.RegisterWorkflows(b.worker)
+			if read != nil {
+				b.worker.RegisterActivityWithOptions(read, activity.RegisterOptions{Name: wire.ReadHeartbeats.Name})
+			}
+			require.NoError(t, b.worker.Start())
+			run := b.start(fmt.Sprintf(`{"jobs":[{"id":"a","activity":"Theirs","taskQueue":%q,"heartbeat":"30s"}]}`, b.theirWorker()))
+			b.awaitCheckpoint(run, "a/1")
+			s := b.must(run, "suspend", `{"wait":"1m","grace":"1m"}`)
+			require.Zero(t, s.Stopping)
+			require.Equal(t, jobchain.Stopped, s.Jobs[0].State)
+			b.must(run, "stop", `{}`)
+			require.Equal(t, jobchain.Stopped, b.result(run).State)
+		})
+	}
+	close(over)
+}
+
+// Heartbeats are encrypted where all payloads are.
+func TestEncryptedHeartbeatsOfAnothersCodeAreKept(t *testing.T) {
+	codec, err := connect.Encryption("one:" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	require.NoError(t, err)
+	b := newBenchBy(t, converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec))
+	run := b.start(fmt.Sprintf(`{"jobs":[{"id":"a","activity":"Theirs","taskQueue":%q,"heartbeat":"30s"}]}`, b.theirWorker()))
+	harness.Await(t, "a heartbeat", func(ctx context.Context) error {
+		described, err := b.c.DescribeWorkflow(ctx, run.GetID(), "")
+		if err != nil {
+			return err
+		}
+		for _, pending := range described.RawResponse.GetPendingActivities() {
+			if len(pending.GetHeartbeatDetails().GetPayloads()) > 0 {
+				return nil
+			}
+		}
+		return errors.New("none yet")
+	})
+	b.must(run, "suspend", `{"wait":"1m","grace":"1m"}`)
+	b.must(run, "resume", `{}`)
+	var h handed
+	require.NoError(t, json.Unmarshal(b.result(run).Jobs["a"], &h))
+	require.NotNil(t, h.Checkpoint, "began anew")
 }
