@@ -22,15 +22,15 @@ const (
 // ErrWorkerStopping is the cause of a context that ended since the worker stops.
 var ErrWorkerStopping = errors.New("worker stopping")
 
-// KeepAlive heartbeats with what checkpoint returns, at once and then every
-// interval, until the returned function is called, which returns when the last
+// KeepAlive heartbeats with what checkpoint returns, every interval, until the returned function is called, which returns when the last
 // heartbeat has been recorded. The context it returns ends when the activity is
 // cancelled, paused or timed out, and when its worker begins to stop; Interrupted
 // tells which. The heartbeats go on then: what the activity finishes may take
-// longer than its heartbeat timeout. checkpoint is called from another goroutine;
+// longer than its heartbeat timeout. Heartbeats are billed: work that is done within an
+// interval has none. checkpoint is called from another goroutine;
 // with nil the heartbeats have no details.
 func KeepAlive(ctx context.Context, every time.Duration, checkpoint func() any) (context.Context, func()) {
-	return KeepBeating(ctx, every, nil, true, func(ctx context.Context) error {
+	return KeepBeating(ctx, every, nil, false, func(ctx context.Context) error {
 		if checkpoint == nil {
 			activity.RecordHeartbeat(ctx)
 			return nil
@@ -44,8 +44,10 @@ func KeepAlive(ctx context.Context, every time.Duration, checkpoint func() any) 
 // so, and first of all where atOnce does, until the returned function is called or
 // the attempt is none any more. The context it returns ends with ctx, with an error
 // of beat, and when the worker begins to stop, and has that as its cause; beat goes
-// on then, with a context that does not end.
+// on then, with a context that does not end. A heartbeat timeout holds three intervals,
+// however short it is.
 func KeepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{}, atOnce bool, beat func(context.Context) error) (context.Context, func()) {
+	every = WithinTimeout(ctx, every)
 	alive, cancel := context.WithCancelCause(ctx)
 	steady := context.WithoutCancel(ctx)
 	stopping, ended := activity.GetWorkerStopChannel(ctx), ctx.Done()
@@ -92,6 +94,15 @@ func KeepBeating(ctx context.Context, every time.Duration, prompt <-chan struct{
 		beating.Wait()
 		cancel(nil)
 	})
+}
+
+// WithinTimeout is the time between two heartbeats of an activity, shortened to a third
+// of its heartbeat timeout.
+func WithinTimeout(ctx context.Context, every time.Duration) time.Duration {
+	if third := activity.GetInfo(ctx).HeartbeatTimeout / 3; third > 0 {
+		return min(every, third)
+	}
+	return every
 }
 
 // EndingAnswer is the answer to a heartbeat of the client as KeepBeating wants it: nil

@@ -8,9 +8,49 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 )
+
+// Heartbeats are billed: an activity that is done within an interval has none.
+func TestShortWorkHasNoHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for length, beats := range map[time.Duration]int{WorkingHeartbeat - 1: 0, WorkingHeartbeat + 1: 1, 3*WorkingHeartbeat + 1: 3} {
+			beaten := 0
+			activity := func(ctx context.Context) error {
+				alive, stop := KeepAlive(ctx, WorkingHeartbeat, func() any { beaten++; return nil })
+				defer stop()
+				return Sleep(alive, length)
+			}
+			var suite testsuite.WorkflowTestSuite
+			env := suite.NewTestActivityEnvironment()
+			env.RegisterActivity(activity)
+			_, err := env.ExecuteActivity(activity)
+			require.NoError(t, err)
+			require.Equal(t, beats, beaten, length)
+		}
+	})
+}
+
+// A job may have a short heartbeat timeout of its own: it holds three heartbeats too.
+func TestHeartbeatTimeoutHoldsThreeHeartbeats(t *testing.T) {
+	for timeout, interval := range map[time.Duration]time.Duration{3 * time.Second: time.Second, 15 * time.Second: WorkingHeartbeat, 0: WorkingHeartbeat} {
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestWorkflowEnvironment()
+		env.RegisterActivityWithOptions(func(ctx context.Context) (time.Duration, error) {
+			return WithinTimeout(ctx, WorkingHeartbeat), nil
+		}, activity.RegisterOptions{Name: "interval"})
+		env.ExecuteWorkflow(func(ctx workflow.Context) (got time.Duration, err error) {
+			ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute, HeartbeatTimeout: timeout})
+			return got, workflow.ExecuteActivity(ctx, "interval").Get(ctx, &got)
+		})
+		var got time.Duration
+		require.NoError(t, env.GetWorkflowResult(&got))
+		require.Equal(t, interval, got, timeout)
+	}
+}
 
 // However long Temporal takes to answer, heartbeats begin an interval apart; one
 // that was asked for starts the interval anew.

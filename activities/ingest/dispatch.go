@@ -113,7 +113,8 @@ func workOn(p wire.IngestPlan, n int64, o listedObject) map[string]any {
 // repeat looks again.
 func (i *Activities) AwaitTasks(ctx context.Context, in wire.IngestAwait) (wire.IngestTasks, error) {
 	var ended atomic.Int64
-	alive, stop := activities.KeepAlive(ctx, activities.WorkingHeartbeat, func() any { return wire.IngestTasks{Ended: ended.Load(), Total: in.Total} })
+	alive, stop := activities.KeepWaiting(ctx, i.Temporal, activities.WaitingHeartbeat, make(chan struct{}, 1),
+		func() any { return wire.IngestTasks{Ended: ended.Load(), Total: in.Total} })
 	defer stop()
 	tick := time.NewTicker(tasksPoll)
 	defer tick.Stop()

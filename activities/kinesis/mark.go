@@ -27,16 +27,16 @@ type marker struct {
 }
 
 const (
-	markEvery = time.Second
+	markEvery = activities.WorkingHeartbeat
 	markLeast = 50 * time.Millisecond // between two, however fast records go
 )
 
 // startMarker heartbeats until stop is called. The context it gives ends like
-// that of activities.KeepAlive. The first mark is made before it returns.
+// that of activities.KeepAlive. The first mark is made when somebody waits for one,
+// or an interval later.
 func startMarker(ctx context.Context, record func(context.Context, any) error, snapshot func() putState) (m *marker, alive context.Context, stop func()) {
 	alive, cancel := context.WithCancelCause(ctx)
 	m = &marker{record: record, snapshot: snapshot, kick: make(chan struct{}, 1), news: make(chan struct{})}
-	m.mark(ctx, cancel)
 	var beating sync.WaitGroup
 	done := make(chan struct{})
 	beating.Go(func() { m.run(ctx, cancel, done) })
@@ -48,7 +48,7 @@ func startMarker(ctx context.Context, record func(context.Context, any) error, s
 }
 
 func (m *marker) run(ctx context.Context, cancel context.CancelCauseFunc, done <-chan struct{}) {
-	tick := time.NewTicker(markEvery)
+	tick := time.NewTicker(activities.WithinTimeout(ctx, markEvery))
 	defer tick.Stop()
 	stopping := activity.GetWorkerStopChannel(ctx)
 	for {

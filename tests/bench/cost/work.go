@@ -19,7 +19,8 @@ func listing(id, bucket string) map[string]any {
 	return map[string]any{"id": id, "activity": "S3.List", "input": map[string]any{"bucket": bucket}}
 }
 
-// counted answers the Actions that work takes in a namespace of its own.
+// counted answers the Actions that work takes in a namespace of its own, whose name is
+// of letters and digits: the server writes others as _.
 func counted(ctx context.Context, s *harness.Stack, from server, namespace string, work func(*harness.Stack) error) (actions, error) {
 	own := s.InNamespace(namespace)
 	own.StartWorker("SLUICE_LOG_LEVEL=error")
@@ -38,7 +39,7 @@ func counted(ctx context.Context, s *harness.Stack, from server, namespace strin
 // search attributes.
 func perRequest(ctx context.Context, s *harness.Stack, from server, jobs int) (actions, error) {
 	const requests = 10
-	a, err := counted(ctx, s, from, fmt.Sprintf("requests-%d", jobs), func(s *harness.Stack) error {
+	a, err := counted(ctx, s, from, fmt.Sprintf("requests%d", jobs), func(s *harness.Stack) error {
 		bucket := s.NewBucket()
 		for n := range requests {
 			var list []any
