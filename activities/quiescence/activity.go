@@ -26,7 +26,7 @@ type activityPoll struct {
 	source   wire.ActivitySource
 }
 
-func (p *activityPoll) poll(ctx context.Context, beat func()) (quiescence.Reading, error) {
+func (p *activityPoll) poll(ctx context.Context) (quiescence.Reading, error) {
 	run, err := p.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                 p.id,
 		TaskQueue:          p.queue,
@@ -42,7 +42,6 @@ func (p *activityPoll) poll(ctx context.Context, beat func()) (quiescence.Readin
 	if err := run.Get(ctx, &raw); err != nil {
 		return quiescence.Reading{}, fmt.Errorf("%s: %w", p.source.Name, err)
 	}
-	beat()
 	return readingOf(p.source.Name, raw)
 }
 

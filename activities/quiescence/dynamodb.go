@@ -25,7 +25,7 @@ type itemPoll struct {
 
 // poll reads the item with a strongly consistent read: an eventually consistent
 // one may return the same old state again and again while the item changes.
-func (p *itemPoll) poll(ctx context.Context, _ func()) (quiescence.Reading, error) {
+func (p *itemPoll) poll(ctx context.Context) (quiescence.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	item, took, err := p.inTurn(ctx)

@@ -26,7 +26,7 @@ type listing struct {
 }
 
 // poll lists all pages. A listing that breaks off half way is no reading.
-func (l *listing) poll(ctx context.Context, beat func()) (quiescence.Reading, error) {
+func (l *listing) poll(ctx context.Context) (quiescence.Reading, error) {
 	seen := newInventory(l.source.OnDelete != wire.OnDeleteReset)
 	input := &awss3.ListObjectsV2Input{Bucket: aws.String(l.source.Bucket), Prefix: aws.String(l.source.Prefix)}
 	slowest := time.Duration(0)
@@ -47,7 +47,6 @@ func (l *listing) poll(ctx context.Context, beat func()) (quiescence.Reading, er
 			return quiescence.Reading{}, fmt.Errorf("S3.ListObjectsV2 %s: a truncated page without a token", l.source.Bucket)
 		}
 		input.ContinuationToken = page.NextContinuationToken
-		beat()
 	}
 	reading, err := l.judge(l.source, seen)
 	reading.Slowest = slowest

@@ -41,7 +41,7 @@ func TestItemPoll(t *testing.T) {
 	require.Zero(t, read(`{"Item":{"id":{"S":"b"}}}`).Count)
 	require.EqualValues(t, 1e18, read(`{"Item":{"num_records":{"N":"1E18"}}}`).Count)
 	require.EqualValues(t, 2, read(`{"Item":{"num_records":{"N":"2.9"}}}`).Count)
-	_, err := answer(`{"Item":{"num_records":{"S":"3"}}}`).poll(t.Context(), func() {})
+	_, err := answer(`{"Item":{"num_records":{"S":"3"}}}`).poll(t.Context())
 	require.ErrorContains(t, err, `attribute "num_records" is no number`)
 }
 
@@ -54,7 +54,7 @@ func TestItemPollReadsConsistently(t *testing.T) {
 	}))}
 	p, err := q.source(t.Context(), wire.Source{DynamoDB: source}, quiescence.State{})
 	require.NoError(t, err)
-	_, err = p.poll(t.Context(), func() {})
+	_, err = p.poll(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, `GetItem {"ConsistentRead":true,"Key":{"id":{"S":"b"}},"TableName":"t"}`, sent)
 }
@@ -62,7 +62,7 @@ func TestItemPollReadsConsistently(t *testing.T) {
 // whatIsThere polls once and tells what was found, however long it took.
 func whatIsThere(t *testing.T, source pollSource) quiescence.Reading {
 	t.Helper()
-	reading, err := source.poll(t.Context(), func() {})
+	reading, err := source.poll(t.Context())
 	require.NoError(t, err)
 	reading.Slowest = 0
 	return reading
@@ -95,7 +95,7 @@ func TestItemPollWaitsForItsTurn(t *testing.T) {
 				return "", throttledFor(4*time.Second, "")
 			}
 			return `{"Item":{"n":{"N":"3"}}}`, nil
-		}).poll(t.Context(), func() {})
+		}).poll(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 3, reading.Count)
 		require.InDelta(t, 12*time.Second, time.Since(began), float64(100*time.Millisecond))
@@ -118,7 +118,7 @@ func TestItemPollFailsWhereItsTurnIsFarOffOrTheServiceThrottles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				_, err := reads(func(int) (string, error) { return "", c.err }).poll(t.Context(), func() {})
+				_, err := reads(func(int) (string, error) { return "", c.err }).poll(t.Context())
 				require.ErrorContains(t, err, c.err.Error())
 				require.InDelta(t, c.took, time.Since(began), float64(500*time.Millisecond))
 			})
@@ -156,7 +156,7 @@ func TestSourcesTellTheirSlowestCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				reading, err := c.source.poll(t.Context(), func() {})
+				reading, err := c.source.poll(t.Context())
 				require.NoError(t, err)
 				require.InDelta(t, c.want, reading.Slowest, float64(50*time.Millisecond))
 			})
@@ -204,7 +204,7 @@ func (p pages) ListObjectsV2(_ context.Context, in *awss3.ListObjectsV2Input, _ 
 func list(t *testing.T, l *listing, entries ...string) (quiescence.Reading, error) {
 	t.Helper()
 	l.lister = pages(entries)
-	reading, err := l.poll(t.Context(), func() {})
+	reading, err := l.poll(t.Context())
 	reading.Slowest = 0
 	return reading, err
 }

@@ -27,7 +27,7 @@ func backlog() []types.QueueAttributeName {
 	}
 }
 
-func (p *queuePoll) poll(ctx context.Context, _ func()) (quiescence.Reading, error) {
+func (p *queuePoll) poll(ctx context.Context) (quiescence.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	began := time.Now()

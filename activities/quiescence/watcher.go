@@ -19,11 +19,10 @@ import (
 // poll and no hanging watch.
 const pollTimeout = 30 * time.Second
 
-// pollSource reads a target once, completely. beat is called as the poll goes on,
-// where it takes long. An error is a failed poll; one made with endWatch ends the
-// watch.
+// pollSource reads a target once, completely. An error is a failed poll; one made with
+// endWatch ends the watch.
 type pollSource interface {
-	poll(ctx context.Context, beat func()) (quiescence.Reading, error)
+	poll(ctx context.Context) (quiescence.Reading, error)
 }
 
 // endWatch is an error of a poll after which watching on makes no sense.
@@ -73,7 +72,7 @@ func (w *watcher) run(ctx context.Context) (wire.WatchReport, error) {
 // poll takes a reading into the state; a poll that the end of the watch cut short
 // says nothing and counts as nothing.
 func (w *watcher) poll(ctx context.Context, began time.Time) error {
-	reading, err := w.source.poll(ctx, w.beat)
+	reading, err := w.source.poll(ctx)
 	ended := time.Now().UTC()
 	var end endWatch
 	switch {

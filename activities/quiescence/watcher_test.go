@@ -24,7 +24,7 @@ type polls struct {
 	read func(n int, at time.Time) (quiescence.Reading, error)
 }
 
-func (p *polls) poll(ctx context.Context, _ func()) (quiescence.Reading, error) {
+func (p *polls) poll(ctx context.Context) (quiescence.Reading, error) {
 	p.n++
 	return p.read(p.n, time.Now())
 }

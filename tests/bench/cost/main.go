@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -139,6 +140,9 @@ func (b *bench) waits(ctx context.Context, s *harness.Stack, from server) error 
 	for _, t := range all {
 		figures[t.name] = t.figure()
 		row(t.what+", a day", t.figure(), t.limit, t.counted)
+		if t.name == "resumer" {
+			row("  and the Schedule's own workings in this server, a day", t.counted.total()-t.figure(), math.NaN(), nil)
+		}
 		if t.name == "leases" {
 			b.report.OwnerPerDay = t.counted.total() - t.figure()
 			row("  and its owner, a day", b.report.OwnerPerDay, 4000, nil)
