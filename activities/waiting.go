@@ -22,7 +22,7 @@ const promptCancel = 2 * time.Second
 // more.
 func KeepWaiting(ctx context.Context, server client.Client, every time.Duration, news chan struct{}, state func() any) (context.Context, func()) {
 	token := activity.GetInfo(ctx).TaskToken
-	alive, stop := KeepBeating(ctx, every, news, true, func(steady context.Context) error {
+	alive, stop := KeepBeating(ctx, every, news, false, func(steady context.Context) error {
 		err := server.RecordActivityHeartbeat(steady, token, state())
 		if temporal.IsCanceledError(err) && ctx.Err() == nil {
 			HearOfCancel(steady, state())
