@@ -127,3 +127,7 @@ bench-kinesis: $(TEMPORAL_CLI) ## Measure the Kinesis producer beside its baseli
 .PHONY: bench-cost
 bench-cost: tools build ## Count Actions of all that waits and works; 25 minutes; the last line is JSON
 	@go run ./tests/bench/cost $(if $(SHORT),-short)
+
+.PHONY: bench-reach
+bench-reach: tools build ## Measure how far one claimer, producer and many suspended requests go; the last line is JSON
+	@go run ./tests/bench/reach
