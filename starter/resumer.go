@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -60,7 +61,9 @@ func (r resumerStartCmd) Run(a *app) error {
 		return usage("--every: %v; at least 1s", r.Every)
 	}
 	c, err := a.same(withInput([]string{"temporal", "schedule", "create", "--schedule-id", resumerSchedule, "--interval", r.Every.String(),
-		"--overlap-policy", "Skip", "--type", workflows.TypeResumeSuspended, "--task-queue", a.cli.TaskQueue, "--workflow-id", resumerSchedule}, input))
+		"--overlap-policy", "Skip", "--type", workflows.TypeResumeSuspended, "--task-queue", a.cli.TaskQueue, "--workflow-id", resumerSchedule,
+		"--search-attribute", fmt.Sprintf("%s=%q", workflows.AttributeState.GetName(), workflows.StateDone),
+		"--search-attribute", fmt.Sprintf("%s=%q", workflows.AttributeType.GetName(), workflows.TypeResumeSuspended)}, input))
 	if err != nil {
 		return err
 	}
@@ -69,7 +72,10 @@ func (r resumerStartCmd) Run(a *app) error {
 		Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: r.Every.Std()}}},
 		Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
 		Action: &client.ScheduleWorkflowAction{ID: resumerSchedule, Workflow: workflows.TypeResumeSuspended, TaskQueue: a.cli.TaskQueue,
-			Args: []any{input}, StaticSummary: "Resumes suspended requests"},
+			Args: []any{input}, StaticSummary: "Resumes suspended requests",
+			// Those of its end: a sweep that finds nothing changes none, which would cost.
+			TypedSearchAttributes: temporal.NewSearchAttributes(workflows.AttributeState.ValueSet(workflows.StateDone),
+				workflows.AttributeType.ValueSet(workflows.TypeResumeSuspended))},
 		TriggerImmediately: true,
 	}
 	_, err = c.ScheduleClient().Create(a.ctx, options)
