@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
 	"sluice/internal/jobchain"
@@ -51,6 +52,33 @@ func TestResumerAsASchedule(t *testing.T) {
 	require.Equal(t, "1s", shown.Every)
 	require.GreaterOrEqual(t, shown.Sweeps, 2)
 	require.NotEmpty(t, shown.Recent)
+	harness.Await(t, "a sweep that finds nothing costs its start and one activity", func(ctx context.Context) error {
+		d, err := p.c.ScheduleClient().GetHandle(ctx, "sluice-resumer").Describe(ctx)
+		if err != nil {
+			return err
+		}
+		for _, sweep := range d.Info.RecentActions {
+			started := sweep.StartWorkflowResult
+			var result resumer.Result
+			if err := p.c.GetWorkflow(ctx, started.WorkflowID, started.FirstExecutionRunID).Get(ctx, &result); err != nil || len(result.Resumed) > 0 {
+				continue
+			}
+			counts := map[enumspb.EventType]int{}
+			events := p.c.GetWorkflowHistory(ctx, started.WorkflowID, started.FirstExecutionRunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+			for events.HasNext() {
+				event, err := events.Next()
+				if err != nil {
+					return err
+				}
+				counts[event.GetEventType()]++
+			}
+			require.Equal(t, 1, counts[enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED])
+			require.Zero(t, counts[enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES])
+			p.Record(started.WorkflowID, workflows.TypeResumeSuspended, "nothing-found", started.FirstExecutionRunID)
+			return nil
+		}
+		return errors.New("none yet")
+	})
 
 	p.Starter("resumer", "remove").OK(t)
 	p.Starter("resumer", "status").Exits(t, 1)
