@@ -8,7 +8,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/internal/wire"
-	"sluice/workflows/internal/shell"
 )
 
 // Result tells what became of each request.
@@ -67,14 +66,6 @@ func (s *sweep) note(id string, became wire.Resumed) {
 	default:
 		s.result.Failed = append(s.result.Failed, Failed{id, became.Error})
 	}
-}
-
-// given are the search attributes that the run was started with.
-func given(ctx workflow.Context) (a shell.Attributes) {
-	has := workflow.GetTypedSearchAttributes(ctx)
-	a.State, _ = has.GetKeyword(shell.AttributeState)
-	a.Kind, _ = has.GetKeyword(shell.AttributeType)
-	return a
 }
 
 // show sets the search attributes to the present state.

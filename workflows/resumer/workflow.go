@@ -100,7 +100,7 @@ func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 	} else if s.holder = s.in.Holder; s.holder == "" {
 		s.holder = ownHolder(info)
 	}
-	s.shown = given(ctx)
+	s.shown = shell.Given(ctx)
 	if s.found {
 		if err := s.show(ctx); err != nil {
 			return nil, err
