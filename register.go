@@ -61,7 +61,7 @@ func WorkflowNames() []string {
 
 // Interceptors are what a worker or a replayer of the workflows has to have.
 func Interceptors() []interceptor.WorkerInterceptor {
-	return []interceptor.WorkerInterceptor{workflows.Interceptor(), activities.Interceptor()}
+	return []interceptor.WorkerInterceptor{workflows.Interceptor(), activities.Interceptor(), activities.TroubleInterceptor()}
 }
 
 // RegisterActivities adds the activities of the systems to w, each under its name.

@@ -5,6 +5,8 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/wire"
 )
 
 // CallOptions are for activities that do one bounded piece of work: a call or a
@@ -56,4 +58,17 @@ func TryOptions(timeout, heartbeat time.Duration) workflow.ActivityOptions {
 // so itself, by its error type.
 func retry(initial, maximum time.Duration) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: initial, BackoffCoefficient: 2, MaximumInterval: maximum}
+}
+
+// StartAttributes are the search attributes of a workflow that is about to be
+// started. What goes with the start the workflow need not upsert in its first task,
+// which would be an Action and an event more. "" leaves one out.
+func StartAttributes(state, kind, target string) temporal.SearchAttributes {
+	var updates []temporal.SearchAttributeUpdate
+	for _, a := range [][2]string{{wire.AttributeState, state}, {wire.AttributeType, kind}, {wire.AttributeTarget, target}} {
+		if a[1] != "" {
+			updates = append(updates, temporal.NewSearchAttributeKeyKeyword(a[0]).ValueSet(a[1]))
+		}
+	}
+	return temporal.NewSearchAttributes(updates...)
 }

@@ -63,7 +63,7 @@ func (r claimRunCmd) Run(a *app) error {
 		return err
 	}
 	return a.startAndWait(launch{
-		workflowType: workflows.TypeClaimTasks, id: workflows.ClaimID(name), input: input,
+		workflowType: workflows.TypeClaimTasks, id: workflows.ClaimID(name), input: input, target: claimtasks.Target(input),
 		options: client.StartWorkflowOptions{StaticSummary: "Claims tasks as " + name},
 	}, r.Wait, claimProgress, judgeTasks)
 }

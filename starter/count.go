@@ -45,7 +45,7 @@ func (r countRunCmd) Run(a *app) error {
 		id = workflows.CountID(in.QueueURL)
 	}
 	return a.startAndWait(launch{
-		workflowType: workflows.TypeCountObjects, id: id, input: input,
+		workflowType: workflows.TypeCountObjects, id: id, input: input, target: wire.QueueName(in.QueueURL),
 		options: client.StartWorkflowOptions{StaticSummary: "Counts what " + in.QueueURL + " announces"},
 	}, r.Wait, countProgress)
 }

@@ -52,8 +52,8 @@ func (r ingestRunCmd) Run(a *app) error {
 		id = randomID("ingest/")
 	}
 	run, err := a.start(launch{
-		workflowType: workflows.TypeIngest, id: id, input: input,
-		options: client.StartWorkflowOptions{StaticSummary: ingestSummary(input)},
+		workflowType: workflows.TypeIngest, id: id, input: input, target: ingestSource(input).Bucket,
+		options: client.StartWorkflowOptions{StaticSummary: "Ingests s3://" + ingestSource(input).Bucket + "/" + ingestSource(input).Prefix},
 	})
 	if err != nil {
 		return err
@@ -78,13 +78,10 @@ func (r ingestRunCmd) Run(a *app) error {
 	return nil
 }
 
-// ingestSummary is the run's line in the Web UI.
-func ingestSummary(input json.RawMessage) string {
-	var in struct{ Bucket, Prefix string }
-	if json.Unmarshal(input, &in) != nil {
-		return "" // Ingest itself says what is wrong with the document
-	}
-	return "Ingests s3://" + in.Bucket + "/" + in.Prefix
+// ingestSource is what the document takes in; its faults are told by who checks it.
+func ingestSource(input json.RawMessage) (in struct{ Bucket, Prefix string }) {
+	_ = json.Unmarshal(input, &in)
+	return in
 }
 
 type ingestStatusCmd struct {

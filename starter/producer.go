@@ -67,7 +67,7 @@ func (p producerRunCmd) Run(a *app) error {
 		return usage("name the stream")
 	}
 	return a.startAndWait(launch{
-		workflowType: workflows.TypeProducer, id: workflows.ProducerID(named.Stream), input: input,
+		workflowType: workflows.TypeProducer, id: workflows.ProducerID(named.Stream), input: input, target: named.Stream,
 		options: client.StartWorkflowOptions{StaticSummary: "Durable buffer in front of the stream " + named.Stream},
 	}, false, nil)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -110,7 +111,7 @@ func (r quiescenceRunCmd) Run(a *app) error {
 		id = randomID("quiescence/")
 	}
 	run, err := a.start(launch{
-		workflowType: workflows.TypeQuiescence, id: id, input: input,
+		workflowType: workflows.TypeQuiescence, id: id, input: input, target: sourceOf(input).Target(),
 		options: client.StartWorkflowOptions{StaticSummary: "Waits until " + targetOf(input) + " is quiet"},
 	})
 	if err != nil {
@@ -133,14 +134,14 @@ func (r quiescenceRunCmd) Run(a *app) error {
 	return judge(&result)
 }
 
-func targetOf(input json.RawMessage) string {
+func targetOf(input json.RawMessage) string { return cmp.Or(sourceOf(input).Target(), "a target") }
+
+func sourceOf(input json.RawMessage) wire.Source {
 	var in struct {
 		Source wire.Source `json:"source"`
 	}
-	if json.Unmarshal(input, &in) != nil || in.Source.Target() == "" {
-		return "a target"
-	}
-	return in.Source.Target()
+	_ = json.Unmarshal(input, &in) // the faults are told by who checks the document
+	return in.Source
 }
 
 // judge is nil for an end that was waited for, with all that was to follow it.

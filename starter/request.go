@@ -8,8 +8,8 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
+	"sluice/activities"
 	"sluice/internal/document"
 	"sluice/internal/jobchain"
 	"sluice/starter/internal/yaml"
@@ -108,8 +108,7 @@ func (a *app) startRequest(s requestStart) (begun, error) {
 		options: client.StartWorkflowOptions{
 			WorkflowIDReusePolicy: reuse,
 			StaticSummary:         fmt.Sprintf("%s: %d jobs", kind, len(doc.Jobs)),
-			TypedSearchAttributes: temporal.NewSearchAttributes(
-				workflows.AttributeState.ValueSet(string(jobchain.Running)), workflows.AttributeType.ValueSet(kind)),
+			TypedSearchAttributes: activities.StartAttributes(string(jobchain.Running), kind, doc.Target()),
 		},
 	})
 }

@@ -13,8 +13,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"sluice/activities"
 	"sluice/internal/document"
+	"sluice/internal/jobchain"
 	"sluice/internal/limits"
+	watch "sluice/internal/quiescence"
 	"sluice/starter/internal/shell"
 	"sluice/workflows"
 	"sluice/workflows/claimtasks"
@@ -36,6 +39,7 @@ type launch struct {
 	workflowType string
 	id           string
 	input        json.RawMessage
+	target       string                      // what SluiceTarget says
 	options      client.StartWorkflowOptions // ID and TaskQueue are filled in
 }
 
@@ -44,16 +48,17 @@ type launch struct {
 type kind struct {
 	check  func(id string, input json.RawMessage) error
 	status string // "" where there is none
+	state  string // in which a run begins
 }
 
 var kinds = map[string]kind{
-	workflows.TypeRequest:         {request.CheckInput, "request status"},
-	workflows.TypeResumeSuspended: {resumer.CheckInput, ""},
-	workflows.TypeProducer:        {producer.CheckInput, "producer status"},
-	workflows.TypeQuiescence:      {quiescence.CheckInput, "quiescence status"},
-	workflows.TypeCountObjects:    {countobjects.CheckInput, "count status"},
-	workflows.TypeClaimTasks:      {claimtasks.CheckInput, "claim status"},
-	workflows.TypeIngest:          {ingest.CheckInput, "ingest status"},
+	workflows.TypeRequest:         {request.CheckInput, "request status", string(jobchain.Running)},
+	workflows.TypeResumeSuspended: {resumer.CheckInput, "", workflows.StateOpen},
+	workflows.TypeProducer:        {producer.CheckInput, "producer status", producer.Running},
+	workflows.TypeQuiescence:      {quiescence.CheckInput, "quiescence status", watch.Waiting},
+	workflows.TypeCountObjects:    {countobjects.CheckInput, "count status", workflows.StateOpen},
+	workflows.TypeClaimTasks:      {claimtasks.CheckInput, "claim status", workflows.StateOpen},
+	workflows.TypeIngest:          {ingest.CheckInput, "ingest status", workflows.StateOpen},
 }
 
 // checkInput refuses an input that the workflow would refuse.
@@ -79,6 +84,9 @@ func (a *app) start(l launch) (begun, error) {
 		return begun{}, err
 	}
 	l.options.ID = l.id
+	if l.options.TypedSearchAttributes.Size() == 0 {
+		l.options.TypedSearchAttributes = activities.StartAttributes(kinds[l.workflowType].state, l.workflowType, l.target)
+	}
 	l.options.TaskQueue = a.cli.TaskQueue
 	l.options.WorkflowExecutionErrorWhenAlreadyStarted = true
 	run, err := c.ExecuteWorkflow(a.ctx, l.options, l.workflowType, l.input)

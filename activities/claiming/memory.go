@@ -25,7 +25,7 @@ func (p *poller) memory() wire.PollMemory {
 		Excused:  p.news.excused,
 		Queues:   p.queueStates(),
 		Carry: wire.PollCarry{
-			Excused: p.excused.list(), Copied: p.copied.list(), Credit: p.credit,
+			Excused: p.excused.list(), Copied: p.copied.list(), Credit: p.credit, Trouble: p.inTrouble(),
 		},
 	}
 	for h := range p.held {

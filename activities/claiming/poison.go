@@ -7,6 +7,7 @@ import (
 
 	"sluice/activities"
 	"sluice/activities/azurequeue"
+	"sluice/internal/errortype"
 	"sluice/internal/taskmessage"
 	"sluice/internal/wire"
 )
@@ -114,8 +115,12 @@ func (p *poller) queueFailed(name string, err error) {
 	v := p.view(name)
 	v.failures++
 	v.until = time.Now().Add(retryDelay(v.failures))
+	if v.failures > 1 { // the first is mended by a repeat most often
+		v.state.Trouble = activities.TypeOf(azurequeue.Failure(wire.ClaimPoll.Name, name, err))
+	}
 	p.mu.Unlock()
 	p.noteError(name, err)
+	p.tellTrouble()
 }
 
 // noteError counts an error and shows it. One that differs from the last is news.
@@ -139,11 +144,32 @@ func (p *poller) queueWorked(name string) {
 	p.mu.Lock()
 	v := p.view(name)
 	recovered := v.failures > 0
-	v.failures, v.until = 0, time.Time{}
+	recovered = recovered || v.state.Trouble != ""
+	v.failures, v.until, v.state.Trouble = 0, time.Time{}, ""
 	p.mu.Unlock()
 	if recovered {
+		p.tellTrouble()
 		p.log.Info("queue works again", "queue", name)
 	}
+}
+
+// tellTrouble has the workflow know of the first queue that does not work, or of what
+// keeps tasks from being started.
+func (p *poller) tellTrouble() {
+	p.mu.Lock()
+	trouble := p.inTrouble()
+	p.mu.Unlock()
+	p.trouble.Tell(trouble)
+}
+
+// inTrouble is what the claimer fails at; p.mu is held.
+func (p *poller) inTrouble() errortype.Trouble {
+	for _, q := range p.queueStates() {
+		if q.Trouble != "" {
+			return errortype.Trouble{Type: q.Trouble, Error: q.LastError}
+		}
+	}
+	return p.stuck
 }
 
 // queueNews shows something about a queue that is no failure of it.

@@ -18,6 +18,7 @@ import (
 	"sluice/activities/azurequeue"
 	"sluice/activities/taskservice"
 	"sluice/internal/backoff"
+	"sluice/internal/errortype"
 	"sluice/internal/taskclaim"
 	"sluice/internal/taskmessage"
 	"sluice/internal/wire"
@@ -71,6 +72,7 @@ type poller struct {
 
 	recall  context.CancelFunc // has the main loop end, when it has finished what it is at
 	control *control
+	trouble *activities.TroubleTeller
 	prompt  chan struct{} // of capacity one: heartbeat now
 
 	beatMu sync.Mutex // one heartbeat at a time, so that a newer one is never overwritten
@@ -78,7 +80,8 @@ type poller struct {
 	mu      sync.Mutex
 	tasks   []wire.OpenTask // started or about to be, not reported yet
 	news    pollNews
-	active  time.Time // something happened last
+	stuck   errortype.Trouble // why no task can be started
+	active  time.Time         // something happened last
 	credit  taskclaim.Credit
 	excused idMemory
 	copied  idMemory
@@ -175,6 +178,7 @@ func (c *Claimer) newPoller(ctx context.Context, in wire.PollInput, cancel conte
 	for _, q := range in.Queues {
 		p.queues[q.Name] = &queueView{state: q}
 	}
+	p.trouble = activities.TellTrouble(ctx, in.Carry.Trouble)
 	if len(in.Queues) == 0 {
 		p.news.other = true // the first report tells the state of the queues
 	}
@@ -242,8 +246,27 @@ func (p *poller) pause(s sweepResult) time.Duration {
 		wait = refusedRest
 	}
 	p.refused = s.refused
+	p.noteStuck(s.refused, p.failures)
 	p.nextSweep = time.Now().Add(wait)
 	return min(wait, controlEvery)
+}
+
+// noteStuck takes down whether tasks can be started at all.
+func (p *poller) noteStuck(refused bool, failures int) {
+	var stuck errortype.Trouble
+	switch {
+	case refused:
+		stuck = errortype.Trouble{Type: errortype.InvalidInput, Error: "Temporal refuses what the claimer was set to"}
+	case failures > 1:
+		stuck = errortype.Trouble{Type: errortype.Unavailable, Error: "nobody decides about tasks: the service or Temporal fails"}
+	}
+	p.mu.Lock()
+	changed := stuck != p.stuck
+	p.stuck = stuck
+	p.mu.Unlock()
+	if changed {
+		p.tellTrouble()
+	}
 }
 
 // retryDelay is the back-off after n failures in a row: up to 30 s, at least a

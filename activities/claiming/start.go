@@ -253,12 +253,9 @@ func (p *poller) startOptions(c *candidate) client.StartWorkflowOptions {
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		EnableEagerStart:                         true, // its first workflow task comes with the answer
 		Memo:                                     map[string]any{memoClaimer: p.in.Claimer},
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			temporal.NewSearchAttributeKeyKeyword(wire.AttributeState).ValueSet("RUNNING"),
-			temporal.NewSearchAttributeKeyKeyword(wire.AttributeType).ValueSet(wire.TypeTask),
-			temporal.NewSearchAttributeKeyKeyword(wire.AttributeTarget).ValueSet(c.from.Name())),
-		StaticSummary: fmt.Sprintf("task %s, run %d, from queue %s", c.message.TaskID, c.runID, c.from.Name()),
-		Priority:      temporal.Priority{FairnessKey: p.in.Spec.FairnessKey},
+		TypedSearchAttributes:                    activities.StartAttributes(wire.TaskRunning, wire.TypeTask, c.from.Name()),
+		StaticSummary:                            fmt.Sprintf("task %s, run %d, from queue %s", c.message.TaskID, c.runID, c.from.Name()),
+		Priority:                                 temporal.Priority{FairnessKey: p.in.Spec.FairnessKey},
 	}
 }
 

@@ -53,6 +53,7 @@ func (s *Activities) Count(ctx context.Context, in wire.CountInput) (wire.CountR
 		calm:    s.Calm,
 		began:   time.Now().UTC(),
 		figures: figures,
+		trouble: activities.TellTrouble(ctx, figures.Trouble),
 		metrics: activity.GetMetricsHandler(ctx).WithTags(map[string]string{"queue": wire.QueueName(in.QueueURL)}),
 		logger:  activity.GetLogger(ctx),
 	}

@@ -48,6 +48,8 @@ type counting struct {
 
 	figures   wire.CountFigures
 	failing   sync.Mutex // for the figures of failed calls
+	inARow    int        // of them, since something was counted or received
+	trouble   *activities.TroubleTeller
 	published atomic.Pointer[wire.CountFigures]
 }
 
@@ -155,6 +157,7 @@ func (c *counting) take(ctx context.Context, l load, deleting *sync.WaitGroup) {
 		return
 	}
 	if len(l.messages) == 0 {
+		c.worked()
 		return
 	}
 	read := c.read(l)
@@ -181,6 +184,7 @@ func (c *counting) take(ctx context.Context, l load, deleting *sync.WaitGroup) {
 	c.figures.LastUnreadable = cmp.Or(read.lastUnreadable, c.figures.LastUnreadable)
 	c.figures.LastMessageAt = time.Now().UTC()
 	c.figures.LastError = ""
+	c.worked()
 	c.metrics.Counter("sluice_count_events").Inc(int64(len(read.events)))
 	c.metrics.Counter("sluice_count_unreadable").Inc(int64(read.unreadable))
 	c.publish()
@@ -251,8 +255,20 @@ func (c *counting) failed(err error) {
 	defer c.failing.Unlock()
 	c.figures.Errors++
 	c.figures.LastError = activities.Shorten(activities.Redact(err.Error()))
+	if c.inARow++; c.inARow > 1 { // the first is mended by a repeat most often
+		c.figures.Trouble = errortype.Trouble{Type: activities.TypeOf(err), Error: c.figures.LastError}.Typed()
+		c.trouble.Tell(c.figures.Trouble)
+	}
 	c.metrics.Counter("sluice_count_errors").Inc(1)
 	c.publish()
+}
+
+// worked ends a row of failures.
+func (c *counting) worked() {
+	c.failing.Lock()
+	defer c.failing.Unlock()
+	c.inARow, c.figures.Trouble = 0, errortype.Trouble{}
+	c.trouble.Tell(c.figures.Trouble)
 }
 
 // delayIn is the delay that an error asks for.

@@ -1,11 +1,13 @@
 package kinesis
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
 
 	"sluice/activities/awscall"
+	"sluice/internal/errortype"
 	"sluice/internal/recordbatch"
 	"sluice/internal/wire"
 )
@@ -60,5 +62,5 @@ func addFault(faults []wire.BatchFault, f FailedRecord) []wire.BatchFault {
 			return faults
 		}
 	}
-	return append(faults, wire.BatchFault{Code: f.ErrorCode, Message: f.ErrorMessage, Records: 1, Call: f.call})
+	return append(faults, wire.BatchFault{Code: f.ErrorCode, Type: cmp.Or(awscall.Answer{Code: f.ErrorCode, Message: f.ErrorMessage}.Type(), errortype.Unavailable), Message: f.ErrorMessage, Records: 1, Call: f.call})
 }

@@ -64,6 +64,7 @@ func (q *Activities) Watch(ctx context.Context, in wire.WatchInput) (wire.WatchR
 		return wire.WatchReport{}, err
 	}
 	w.source = source
+	w.trouble = activities.TellTrouble(ctx, w.state.Trouble())
 	news := make(chan struct{}, 1)
 	w.beat = func() { activities.Notify(news) }
 	w.metrics = activity.GetMetricsHandler(ctx)

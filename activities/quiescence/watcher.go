@@ -39,6 +39,7 @@ type watcher struct {
 	spacing   time.Duration                          // of the heartbeats of this run; 0: things happen
 	align     func(wait time.Duration) time.Duration // lengthens a wait to end with others
 	beat      func()
+	trouble   *activities.TroubleTeller
 	metrics   client.MetricsHandler
 	published atomic.Pointer[wire.WatchBeat]
 }
@@ -83,11 +84,13 @@ func (w *watcher) poll(ctx context.Context, began time.Time) error {
 	case err != nil:
 		w.metrics.Counter("sluice_quiescence_failed_polls").Inc(1)
 		w.state.Fail(w.rule, activities.Shorten(activities.Redact(err.Error())), began, ended)
+		w.state.LastErrorType = activities.TypeOf(err)
 	case w.state.Observe(w.rule, reading, began, ended):
 		w.metrics.Counter("sluice_quiescence_polls").Inc(1)
 	default: // it hung
 		w.metrics.Counter("sluice_quiescence_failed_polls").Inc(1)
 	}
+	w.trouble.Tell(w.state.Trouble())
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // searchAttributes are the ones that Sluice's workflows set, all keywords.
-var searchAttributes = []string{"SluiceState", "SluiceType", "SluiceTarget"}
+var searchAttributes = []string{"SluiceState", "SluiceType", "SluiceTarget", "SluiceTrouble"}
 
 // dynamicConfig makes a development server fit for tests: timers that fire
 // within tens of milliseconds instead of a second, priorities and fairness, and

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"sluice/internal/errortype"
 )
 
 // JobView is what there is to see of a job.
@@ -83,6 +85,28 @@ func (c *Chain) StoppedJobs(most int) (jobs []int) {
 	}
 	return jobs
 }
+
+// Waits is the trouble of a job that failed and waits for its next dispatch. A single
+// failure is none, which the next one mends most often, unless the wait is long.
+func (c *Chain) Waits(now time.Time) errortype.Trouble {
+	for _, item := range c.queue.later[:min(len(c.queue.later), mostWaiting)] {
+		j := &c.jobs[item.job]
+		if j.state != Pending || j.entry < 0 || j.notBefore.IsZero() {
+			continue
+		}
+		e := c.log.At(j.entry)
+		again := j.refused > 1 || j.spent > 1 || j.lost > 1 || j.notBefore.Sub(now) >= longWait
+		if again && e.Type != errortype.WorkerStopping {
+			return errortype.Trouble{Type: e.Type, Error: "job " + c.doc.Jobs[item.job].ID + ": " + e.Error}.Typed()
+		}
+	}
+	return errortype.Trouble{}
+}
+
+const (
+	mostWaiting = 100 // jobs that Waits looks at
+	longWait    = 30 * time.Second
+)
 
 // Index is the job of this ID.
 func (c *Chain) Index(id string) (int, bool) {

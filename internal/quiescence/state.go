@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/internal/duration"
+	"sluice/internal/errortype"
 )
 
 // A Reading is what one successful and complete poll found.
@@ -28,17 +29,19 @@ type Reading struct {
 
 // State is what a watch has seen so far. Its zero value is a watch that begins.
 type State struct {
-	Started     bool      `json:"started"` // something was present at least once
-	Version     string    `json:"version"`
-	Count       int64     `json:"count"`
-	Gauge       bool      `json:"gauge,omitempty"`
-	Cursor      string    `json:"cursor,omitempty"`
-	Repeats     int       `json:"repeats"`
-	Polls       int64     `json:"polls"` // successful ones
-	FailedPolls int64     `json:"failedPolls"`
-	InARow      int       `json:"failedInARow,omitempty"`
-	LastError   string    `json:"lastError,omitempty"`
-	FirstAt     time.Time `json:"firstAt,omitzero"`
+	Started     bool   `json:"started"` // something was present at least once
+	Version     string `json:"version"`
+	Count       int64  `json:"count"`
+	Gauge       bool   `json:"gauge,omitempty"`
+	Cursor      string `json:"cursor,omitempty"`
+	Repeats     int    `json:"repeats"`
+	Polls       int64  `json:"polls"` // successful ones
+	FailedPolls int64  `json:"failedPolls"`
+	InARow      int    `json:"failedInARow,omitempty"`
+	LastError   string `json:"lastError,omitempty"`
+	// LastErrorType is the type of LastError, where the source can tell it.
+	LastErrorType string    `json:"lastErrorType,omitempty"`
+	FirstAt       time.Time `json:"firstAt,omitzero"`
 	// LastChangeAt is when the last change was seen: the end of the poll that saw
 	// it, since what that poll read first may have changed while it went on.
 	LastChangeAt time.Time `json:"lastChangeAt,omitzero"`
@@ -74,7 +77,7 @@ func (s *State) Observe(rule Rule, reading Reading, began, ended time.Time) (cou
 		return false
 	}
 	s.Polls++
-	s.InARow, s.LastError = 0, ""
+	s.InARow, s.LastError, s.LastErrorType = 0, "", ""
 	s.LastPollAt = ended
 	if changed {
 		s.change(reading, first, ended)
@@ -122,6 +125,14 @@ func (s *State) Fail(rule Rule, message string, began, ended time.Time) {
 	s.Mark = time.Time{}
 	s.LastPollAt = ended
 	s.schedule(rule)
+}
+
+// Trouble is why polls fail: twice in a row, since the next poll mends most failures.
+func (s *State) Trouble() errortype.Trouble {
+	if s.InARow < 2 {
+		return errortype.Trouble{}
+	}
+	return errortype.Trouble{Type: s.LastErrorType, Error: s.LastError}.Typed()
 }
 
 // Settle marks the generation as over; what comes from now on is a new one.

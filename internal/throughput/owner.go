@@ -22,12 +22,13 @@ type Owner struct {
 	Utilization Milli     `json:"utilization"` // thousandths of what is provisioned that are used
 	Pinned      bool      `json:"pinned"`      // set by hand, so it does not end by itself
 
-	Known       bool      `json:"known"`       // the service was asked
-	Provisioned Milli     `json:"provisioned"` // 0: no ceiling
-	Described   time.Time `json:"described"`   // when it was last asked
-	Failed      int       `json:"failed"`      // look-ups in a row that failed
-	Fault       string    `json:"fault"`       // why it could not be asked last time
-	TaskQueue   string    `json:"taskQueue"`   // of the worker that last leased: where to look up
+	Known       bool      `json:"known"`               // the service was asked
+	Provisioned Milli     `json:"provisioned"`         // 0: no ceiling
+	Described   time.Time `json:"described"`           // when it was last asked
+	Failed      int       `json:"failed"`              // look-ups in a row that failed
+	Fault       string    `json:"fault"`               // why it could not be asked last time
+	FaultType   string    `json:"faultType,omitempty"` // the type of that error
+	TaskQueue   string    `json:"taskQueue"`           // of the worker that last leased: where to look up
 
 	ARN string `json:"arn,omitempty"` // of the table, where a worker told it
 
@@ -78,7 +79,7 @@ func (o *Owner) rebase(now time.Time) {
 
 // Describe takes in what the service says is provisioned; 0 is no ceiling.
 func (o *Owner) Describe(now time.Time, provisioned Milli) {
-	o.Known, o.Provisioned, o.Described, o.Failed, o.Fault = true, provisioned, now, 0, ""
+	o.Known, o.Provisioned, o.Described, o.Failed, o.Fault, o.FaultType = true, provisioned, now, 0, "", ""
 	o.rebase(now)
 }
 

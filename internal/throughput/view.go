@@ -1,30 +1,35 @@
 package throughput
 
-import "time"
+import (
+	"time"
+
+	"sluice/internal/errortype"
+)
 
 // mostShown is how many leases a status tells one by one.
 const mostShown = 100
 
 // Status is the view of an owner.
 type Status struct {
-	AsOf               time.Time    `json:"asOf"`
-	Resource           string       `json:"resource"`
-	Known              bool         `json:"known"`       // what is provisioned was looked up or set
-	Provisioned        Milli        `json:"provisioned"` // units a second, set by hand or described; 0: no ceiling
-	Utilization        Milli        `json:"utilization"`
-	SetByHand          bool         `json:"setByHand"`
-	Effective          Milli        `json:"effective"` // the ceiling in force; 0: none
-	Learned            bool         `json:"learned"`   // from throttles
-	Paused             bool         `json:"paused"`
-	Reason             string       `json:"reason,omitempty"`
-	PausedUntil        *time.Time   `json:"pausedUntil,omitempty"`
-	InForceAt          *time.Time   `json:"inForceAt,omitempty"` // when no lease given before the pause lasts any longer
-	Workers            int          `json:"workers"`             // that hold leases
-	Leased             Milli        `json:"leased"`              // by all leases that have a limit
-	Leases             []LeaseState `json:"leases"`              // the first hundred, by worker
-	ThrottledPerMinute int          `json:"throttledPerMinute"`
-	ConsumedPerSecond  Milli        `json:"consumedPerSecond"`
-	LastError          string       `json:"lastError,omitempty"` // of looking up what is provisioned
+	AsOf               time.Time          `json:"asOf"`
+	Resource           string             `json:"resource"`
+	Known              bool               `json:"known"`       // what is provisioned was looked up or set
+	Provisioned        Milli              `json:"provisioned"` // units a second, set by hand or described; 0: no ceiling
+	Utilization        Milli              `json:"utilization"`
+	SetByHand          bool               `json:"setByHand"`
+	Effective          Milli              `json:"effective"` // the ceiling in force; 0: none
+	Learned            bool               `json:"learned"`   // from throttles
+	Paused             bool               `json:"paused"`
+	Reason             string             `json:"reason,omitempty"`
+	PausedUntil        *time.Time         `json:"pausedUntil,omitempty"`
+	InForceAt          *time.Time         `json:"inForceAt,omitempty"` // when no lease given before the pause lasts any longer
+	Workers            int                `json:"workers"`             // that hold leases
+	Leased             Milli              `json:"leased"`              // by all leases that have a limit
+	Leases             []LeaseState       `json:"leases"`              // the first hundred, by worker
+	ThrottledPerMinute int                `json:"throttledPerMinute"`
+	ConsumedPerSecond  Milli              `json:"consumedPerSecond"`
+	LastError          string             `json:"lastError,omitempty"` // of looking up what is provisioned
+	Trouble            *errortype.Trouble `json:"trouble"`
 }
 
 // LeaseState is one lease in a Status.
@@ -40,7 +45,7 @@ type LeaseState struct {
 func (o *Owner) Status(now time.Time) Status {
 	s := Status{
 		AsOf: now, Resource: o.Resource, Utilization: o.Utilization, SetByHand: o.Pinned,
-		Known: o.Ready(), Provisioned: o.Provisioned, Leases: []LeaseState{}, LastError: o.Fault,
+		Known: o.Ready(), Provisioned: o.Provisioned, Leases: []LeaseState{}, LastError: o.Fault, Trouble: o.Trouble().OrNil(),
 	}
 	if o.ByHand > 0 {
 		s.Provisioned = o.ByHand
@@ -86,4 +91,9 @@ func (o *Owner) showPause(now time.Time, s *Status) {
 		}
 	}
 	s.InForceAt = &inForce
+}
+
+// Trouble is why what is provisioned can't be looked up.
+func (o *Owner) Trouble() errortype.Trouble {
+	return errortype.Trouble{Type: o.FaultType, Error: o.Fault}.Typed()
 }

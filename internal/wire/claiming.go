@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/internal/duration"
+	"sluice/internal/errortype"
 	"sluice/internal/taskclaim"
 )
 
@@ -136,6 +137,8 @@ type PollCarry struct {
 	Copied  []RememberedID   `json:"copied,omitempty"`  // messages already copied to the poison queue
 	Unsure  []OpenTask       `json:"unsure,omitempty"`  // tasks of which it is not known whether they started
 	Credit  taskclaim.Credit `json:"credit"`
+	// Trouble is what the claimer fails at again and again.
+	Trouble errortype.Trouble `json:"trouble,omitzero"`
 	// Spacing is of the heartbeats of the activity that comes next; 0: things happen.
 	Spacing duration.Duration `json:"spacing,omitempty"`
 	// Place is up to where the history of the run has been read.
@@ -191,6 +194,7 @@ type QueueState struct {
 	Approximate int64  `json:"approximate"`
 	Errors      int64  `json:"errors"`
 	LastError   string `json:"lastError"`
+	Trouble     string `json:"trouble,omitempty"` // type of the error that recurs; it has not worked since
 }
 
 // PollReport is what the polling activity tells its workflow.

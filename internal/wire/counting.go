@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sluice/internal/duration"
+	"sluice/internal/errortype"
 	"sluice/internal/quiescence"
 )
 
@@ -29,6 +30,8 @@ type CountFigures struct {
 	Batches        int64  `json:"batches"` // written to the table
 	Errors         int64  `json:"errors"`  // failed calls, repeated since
 	LastError      string `json:"lastError,omitempty"`
+	// Trouble is why calls fail again and again.
+	Trouble errortype.Trouble `json:"trouble,omitzero"`
 	// LastMessageAt is when the last message was dealt with.
 	LastMessageAt time.Time `json:"lastMessageAt,omitzero"`
 	Opened        bool      `json:"opened,omitempty"` // queue and table were reached once

@@ -14,6 +14,7 @@ type PutBatchOutput struct {
 // BatchFault sums up failures of one code.
 type BatchFault struct {
 	Code    string `json:"code"`
+	Type    string `json:"type"` // of our errors
 	Message string `json:"message"`
 	Records int    `json:"records"`
 	Call    bool   `json:"call"` // the whole call failed, not single records

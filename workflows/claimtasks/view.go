@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // Live adds what the polling activity has not reported yet, from its heartbeat
@@ -64,6 +65,7 @@ type Status struct {
 	LastError string            `json:"lastError,omitempty"`
 	Queues    []wire.QueueState `json:"queues"`
 	Tasks     []TaskView        `json:"tasks"` // the first 500
+	Trouble   *shell.Trouble    `json:"trouble"`
 }
 
 const maxListedTasks = 500
@@ -96,6 +98,7 @@ func (s *carried) status(now time.Time) Status {
 // poll: none may be there that can.
 func (c *claimer) status(ctx workflow.Context) Status {
 	status := c.state.status(workflow.Now(ctx))
+	status.Trouble = c.trouble().OrNil()
 	if unpolled := c.unpolled(); unpolled != "" {
 		for _, q := range c.in.Queues {
 			status.Queues = append(status.Queues, wire.QueueState{Name: q.Name, LastError: unpolled})
@@ -161,9 +164,23 @@ func (s *carried) details() string {
 	return b.String()
 }
 
+// trouble is why nothing is claimed.
+func (c *claimer) trouble() shell.Trouble {
+	switch {
+	case c.ended || c.state.State == wire.ClaimStopped:
+		return shell.Trouble{}
+	case c.broken.Type != "":
+		return c.broken
+	case c.state.Carry.Trouble.Type != "":
+		return c.state.Carry.Trouble
+	default:
+		return shell.OrHeard(c.root, c.polling.Trouble())
+	}
+}
+
 // show brings search attributes and the Web UI's details up to date.
 func (c *claimer) show(ctx workflow.Context) error {
-	details := c.state.details()
+	details := shell.TroubleLine(c.trouble()) + c.state.details()
 	if unpolled := c.unpolled(); unpolled != "" {
 		details += "\n\nIts queues are " + unpolled + ".\n"
 	}
@@ -171,5 +188,5 @@ func (c *claimer) show(ctx workflow.Context) error {
 		details += "\n\nThe polling activity failed and is started again: " + c.failed
 	}
 	workflow.SetCurrentDetails(ctx, details)
-	return c.shown.Set(ctx, c.state.State, wire.TypeClaimTasks, c.target())
+	return c.shown.Show(ctx, shell.Shown{State: c.state.State, Type: wire.TypeClaimTasks, Target: c.in.target(), Trouble: c.trouble(), Ended: c.ended})
 }

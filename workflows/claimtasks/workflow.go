@@ -35,6 +35,9 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	if c.state == nil {
 		c.state = newCarried(in.Capacity, workflow.Now(ctx))
 	}
+	show := func(ctx workflow.Context) { _ = c.show(ctx) } // fails only where another does, which is told
+	c.polling.Mended = show
+	shell.Hear(ctx, show)
 	if err := c.handle(ctx); err != nil {
 		return nil, err
 	}
@@ -53,7 +56,8 @@ type claimer struct {
 	signals   *shell.Inbox
 	polling   shell.Waiting
 	ended     bool
-	failed    string // last failure of the polling activity itself
+	failed    string        // last failure of the polling activity itself
+	broken    shell.Trouble // it fails for good, which is not its to decide
 }
 
 func claimerRef(ctx workflow.Context) wire.ClaimerRef {
@@ -62,11 +66,24 @@ func claimerRef(ctx workflow.Context) wire.ClaimerRef {
 }
 
 // target is what the search attribute names: the first queue, or whose URLs.
-func (c *claimer) target() string {
-	if c.in.SignedURLs != nil {
-		return c.in.SignedURLs.ProvisionerID + "/" + c.in.SignedURLs.WorkerType
+func (in *Input) target() string {
+	switch {
+	case in.SignedURLs != nil:
+		return in.SignedURLs.ProvisionerID + "/" + in.SignedURLs.WorkerType
+	case len(in.Queues) > 0:
+		return in.Queues[0].Name
+	default:
+		return "" // it is refused
 	}
-	return c.in.Queues[0].Name
+}
+
+// Target is what the search attribute of a claimer with this input names.
+func Target(input json.RawMessage) string {
+	in := defaultInput()
+	if json.Unmarshal(input, &in) != nil {
+		return "" // it is refused
+	}
+	return in.target()
 }
 
 // run has the activity poll, again and again, until nothing is left to do.
@@ -116,7 +133,7 @@ func (c *claimer) poll(ctx workflow.Context) error {
 	})
 	switch {
 	case err != nil: // no error of queues and services ends it: something is wrong with the worker
-		c.failed = err.Error()
+		c.failed, c.broken = err.Error(), shell.TroubleOf(err)
 		workflow.GetLogger(ctx).Error("claimer's polling activity failed; it is started again", "error", err)
 		return workflow.Sleep(ctx, 10*time.Second)
 	case end.Result != nil:
@@ -124,7 +141,7 @@ func (c *claimer) poll(ctx workflow.Context) error {
 	case end.Left != nil:
 		c.state.report(end.Left.Report())
 	}
-	c.failed = ""
+	c.failed, c.broken = "", shell.Trouble{}
 	if end.Failure != nil {
 		c.failed = end.Failure.Error()
 	}

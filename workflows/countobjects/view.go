@@ -24,12 +24,13 @@ type Status struct {
 	Passed     int64     `json:"passed"`
 	Unreadable int64     `json:"unreadable"`
 	// LastUnreadable is the message that could not be read last, and why.
-	LastUnreadable string     `json:"lastUnreadable,omitempty"`
-	RawKeys        int64      `json:"rawKeys"`
-	Batches        int64      `json:"batches"`
-	Errors         int64      `json:"errors"`
-	LastError      string     `json:"lastError,omitempty"`
-	LastMessageAt  *time.Time `json:"lastMessageAt"`
+	LastUnreadable string         `json:"lastUnreadable,omitempty"`
+	RawKeys        int64          `json:"rawKeys"`
+	Batches        int64          `json:"batches"`
+	Errors         int64          `json:"errors"`
+	LastError      string         `json:"lastError,omitempty"`
+	Trouble        *shell.Trouble `json:"trouble"`
+	LastMessageAt  *time.Time     `json:"lastMessageAt"`
 }
 
 // Figures fills in what the counting activity tells.
@@ -45,9 +46,21 @@ func (s *Status) Figures(f wire.CountFigures) {
 }
 
 func (m *monitor) status() (Status, error) {
-	s := Status{AsOf: m.asOf, State: m.state, QueueURL: m.in.QueueURL, Table: m.in.Table}
+	s := Status{Trouble: m.trouble().OrNil(), AsOf: m.asOf, State: m.state, QueueURL: m.in.QueueURL, Table: m.in.Table}
 	s.Figures(m.figures)
 	return s, nil
+}
+
+// trouble is why nothing is counted.
+func (m *monitor) trouble() shell.Trouble {
+	switch {
+	case m.over:
+		return shell.Trouble{}
+	case m.figures.Trouble.Type != "":
+		return m.figures.Trouble
+	default:
+		return shell.OrHeard(m.ctx, m.counting.Trouble())
+	}
 }
 
 // show tells the Web UI and visibility where the monitor stands.
@@ -55,6 +68,7 @@ func (m *monitor) show(ctx workflow.Context) error {
 	f := m.figures
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**: counts what `%s` announces in `%s`\n\n", m.state, queueOf(m.in.QueueURL), m.in.Table)
+	b.WriteString(shell.TroubleLine(m.trouble()))
 	fmt.Fprintf(&b, "- messages: %d; events in them: %d; objects with news: %d; batches written: %d\n", f.Messages, f.Events, f.News, f.Batches)
 	fmt.Fprintf(&b, "- passed over: %d; deliveries that can't be read: %d; keys that can't be decoded: %d\n", f.Passed, f.Unreadable, f.RawKeys)
 	if !f.LastMessageAt.IsZero() {
@@ -71,5 +85,5 @@ func (m *monitor) show(ctx workflow.Context) error {
 	}
 	fmt.Fprintf(&b, "\nAs of %s; `starter count status` shows the figures since.\n", m.asOf.Format("15:04:05 UTC"))
 	workflow.SetCurrentDetails(ctx, b.String())
-	return m.shown.Set(ctx, m.state, wire.TypeCountObjects, queueOf(m.in.QueueURL))
+	return m.shown.Show(ctx, shell.Shown{State: m.state, Type: wire.TypeCountObjects, Target: queueOf(m.in.QueueURL), Trouble: m.trouble(), Ended: m.over})
 }

@@ -35,10 +35,13 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	if err := shell.DecodeInput(ctx, wire.TypeCountObjects, raw, &in.Input, &in); err != nil {
 		return nil, err
 	}
-	m := &monitor{in: in.Input, state: countOpen, asOf: workflow.Now(ctx).UTC()}
+	m := &monitor{ctx: ctx, in: in.Input, state: countOpen, asOf: workflow.Now(ctx).UTC()}
 	if c := in.Carried; c != nil {
 		m.figures, m.state, m.holders = c.Figures, c.State, c.Holders
 	}
+	show := func(ctx workflow.Context) { _ = m.show(ctx) } // fails only where another does, which is told
+	m.counting.Mended = show
+	shell.Hear(ctx, show)
 	if err := m.handle(ctx); err != nil {
 		return nil, err
 	}
@@ -47,6 +50,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 
 // monitor is a run of CountObjects.
 type monitor struct {
+	ctx      workflow.Context
 	in       Input
 	state    string
 	figures  wire.CountFigures

@@ -20,12 +20,13 @@ type claimer struct {
 
 // start starts the claimer of an ingestion. One of this name that somebody else
 // started is a Conflict, and is left alone.
-func (c *claimer) start(ctx workflow.Context, ingestion string, input any) error {
+func (c *claimer) start(ctx workflow.Context, ingestion, queue string, input any) error {
 	id := wire.ClaimID(ingestion)
 	options := workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+		TypedSearchAttributes: activities.StartAttributes(wire.ClaimOpen, wire.TypeClaimTasks, queue),
 		StaticSummary:         "Claims the tasks of " + ingestion,
 	}
 	c.future = workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), wire.TypeClaimTasks, input)

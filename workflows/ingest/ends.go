@@ -62,6 +62,7 @@ func (r *run) unlessLate(ctx workflow.Context, err error) error {
 	if err == nil || !r.isLate() || ctx.Err() != nil || temporal.IsCanceledError(err) {
 		return err
 	}
+	r.passed = shell.TroubleOf(err)
 	workflow.GetLogger(ctx).Warn("Passed over, since the deadline has passed.", "phase", r.phase, "error", err)
 	return nil
 }

@@ -8,12 +8,14 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/quiescence"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
 
 // run is one run of Ingest on its way through the phases.
 type run struct {
+	ctx      workflow.Context
 	in       Input
 	plan     wire.IngestPlan
 	started  time.Time
@@ -22,6 +24,8 @@ type run struct {
 
 	attributes shell.Attributes
 	phase      string
+	words      string // what is done in it
+	passed     shell.Trouble
 	objects    int64
 	tasks      int64
 	generation int
@@ -33,6 +37,7 @@ type run struct {
 func newRun(ctx workflow.Context, in continued) *run {
 	info := workflow.GetInfo(ctx)
 	r := &run{
+		ctx:      ctx,
 		in:       in.Input,
 		plan:     in.plan(info.WorkflowExecution.ID, info.FirstRunID),
 		started:  info.WorkflowStartTime,
@@ -101,7 +106,7 @@ func (r *run) prepare(ctx workflow.Context) error {
 // queue.
 func (r *run) dispatch(ctx workflow.Context) error {
 	r.show(ctx, phaseDispatch, fmt.Sprintf("Putting %d tasks on queue `%s`.", r.objects, r.in.Queue))
-	if err := r.claimer.start(ctx, r.plan.Workflow, r.in.claimInput()); err != nil {
+	if err := r.claimer.start(ctx, r.plan.Workflow, r.in.Queue, r.in.claimInput()); err != nil {
 		return err
 	}
 	r.joined = true // also where the answer is lost
@@ -140,6 +145,7 @@ func (r *run) settle(ctx workflow.Context) error {
 		WorkflowID:            wire.IngestWatchID(r.plan.Workflow, r.generation),
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+		TypedSearchAttributes: activities.StartAttributes(quiescence.Waiting, wire.TypeQuiescence, wire.Source{DynamoDB: &wire.DynamoDBSource{Table: r.in.Table}}.Target()),
 		StaticSummary:         "Decides that the last record of " + r.plan.Workflow + " has landed",
 	}
 	if !r.deadline.IsZero() {

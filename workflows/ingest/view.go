@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // Result is what Ingest answers.
@@ -24,17 +25,18 @@ type Result struct {
 
 // Status answers the query status.
 type Status struct {
-	AsOf       time.Time  `json:"asOf"`
-	State      string     `json:"state"` // OPEN or DONE
-	Phase      string     `json:"phase"`
-	Run        string     `json:"run"`
-	Objects    int64      `json:"objects"`
-	Tasks      int64      `json:"tasks"`      // that ended, as of the last change of phase
-	Generation int        `json:"generation"` // of the delivery's quiet
-	Deadline   *time.Time `json:"deadline"`
-	Claimer    string     `json:"claimer"`
-	Counter    string     `json:"counter"`
-	Result     *Result    `json:"result"`
+	AsOf       time.Time      `json:"asOf"`
+	State      string         `json:"state"` // OPEN or DONE
+	Phase      string         `json:"phase"`
+	Run        string         `json:"run"`
+	Objects    int64          `json:"objects"`
+	Tasks      int64          `json:"tasks"`      // that ended, as of the last change of phase
+	Generation int            `json:"generation"` // of the delivery's quiet
+	Deadline   *time.Time     `json:"deadline"`
+	Claimer    string         `json:"claimer"`
+	Counter    string         `json:"counter"`
+	Result     *Result        `json:"result"`
+	Trouble    *shell.Trouble `json:"trouble"`
 }
 
 func (r *run) status() (Status, error) {
@@ -42,6 +44,7 @@ func (r *run) status() (Status, error) {
 		AsOf: r.now().UTC(), State: wire.StateOpen, Phase: r.phase, Run: r.plan.Run, Objects: r.objects, Tasks: r.tasks,
 		Generation: r.generation, Claimer: wire.ClaimID(r.plan.Workflow), Counter: wire.CountID(r.in.Delivery.Notifications), Result: r.result,
 	}
+	s.Trouble = shell.OrHeard(r.ctx, r.trouble()).OrNil()
 	if !r.deadline.IsZero() {
 		s.Deadline = &r.deadline
 	}
@@ -51,10 +54,26 @@ func (r *run) status() (Status, error) {
 	return s, nil
 }
 
+// trouble is what was passed over last since the deadline had passed.
+func (r *run) trouble() shell.Trouble {
+	if r.result != nil {
+		return shell.Trouble{}
+	}
+	return r.passed
+}
+
 // show tells the Web UI where the run is.
 func (r *run) show(ctx workflow.Context, phase, words string) {
-	r.phase = phase
-	details := fmt.Sprintf("**%s** %s\n\n", phase, words)
+	r.phase, r.words = phase, words
+	r.showTrouble(ctx)
+}
+
+// showTrouble shows anew where the run is, since what it waits for is in trouble or
+// out of it.
+func (r *run) showTrouble(ctx workflow.Context) {
+	_ = r.attributes.Show(ctx, shell.Shown{Trouble: r.trouble(), Ended: r.result != nil}) // fails only where another does, which is told
+	phase, words := r.phase, r.words
+	details := shell.TroubleLine(shell.OrHeard(ctx, r.trouble())) + fmt.Sprintf("**%s** %s\n\n", phase, words)
 	if r.result != nil {
 		details = fmt.Sprintf("**DONE** %d of %d records delivered, %d missing, %d duplicated. Report: `s3://%s/%s`\n\n",
 			r.result.Delivered, r.result.Records, r.result.Missing, r.result.Duplicated, r.result.Report.Bucket, r.result.Report.Key)

@@ -46,7 +46,8 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, run.status); err != nil {
 		return nil, err
 	}
-	if err := run.attributes.Set(ctx, wire.StateOpen, wire.TypeIngest, in.Bucket); err != nil {
+	shell.Hear(ctx, run.showTrouble)
+	if err := run.attributes.Show(ctx, shell.Shown{State: wire.StateOpen, Type: wire.TypeIngest, Target: in.Bucket}); err != nil {
 		return nil, err
 	}
 	result, err := run.ingest(ctx)
@@ -61,5 +62,5 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 	}
 	run.result = result
 	run.show(ending, phaseFinish, "")
-	return result, run.attributes.Set(ending, wire.StateDone, "", "")
+	return result, run.attributes.Show(ending, shell.Shown{State: wire.StateDone, Ended: true})
 }

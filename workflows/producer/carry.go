@@ -14,6 +14,7 @@ type state struct {
 	KinesisErrors     int64              `json:"kinesisErrors"`
 	ConsecutiveErrors int                `json:"consecutiveErrors"`
 	NextAttemptAt     time.Time          `json:"nextAttemptAt,omitzero"`
+	LastErrorType     string             `json:"lastErrorType,omitempty"` // of the errors in a row
 	Events            []Event            `json:"events"`
 }
 

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // view is the status as of the last workflow task.
@@ -27,6 +28,7 @@ func (p *run) view() Status {
 		KinesisErrors:      p.KinesisErrors,
 		ConsecutiveErrors:  p.ConsecutiveErrors,
 		LastError:          p.lastError(),
+		Trouble:            p.trouble().OrNil(),
 	}
 	if !p.NextAttemptAt.IsZero() {
 		at := p.NextAttemptAt.UTC()
@@ -57,9 +59,23 @@ func (p *run) note(ctx workflow.Context, e Event) {
 	workflow.GetLogger(ctx).Warn("records not stored", "stream", p.in.Stream, "code", e.Code, "records", e.Records)
 }
 
+// trouble is why what is buffered can't be sent: errors in a row, of which the first
+// is mended by the next attempt most often.
+func (p *run) trouble() shell.Trouble {
+	switch {
+	case len(p.Buffer.Records) == 0:
+		return shell.Trouble{}
+	case p.ConsecutiveErrors > 1 && len(p.Events) > 0:
+		last := p.Events[len(p.Events)-1]
+		return shell.Trouble{Type: p.LastErrorType, Error: last.Code + ": " + last.Message}.Typed()
+	default:
+		return shell.Heard(p.background)
+	}
+}
+
 // show keeps the search attributes and the details in the Web UI.
 func (p *run) show(ctx workflow.Context) error {
-	if err := p.attributes.Set(p.background, p.State, wire.TypeProducer, p.in.Stream); err != nil {
+	if err := p.attributes.Show(p.background, shell.Shown{State: p.State, Type: wire.TypeProducer, Target: p.in.Stream, Trouble: p.trouble(), Ended: len(p.Buffer.Records) == 0}); err != nil {
 		return err
 	}
 	var b strings.Builder
@@ -67,7 +83,7 @@ func (p *run) show(ctx workflow.Context) error {
 	if p.Buffer.Dropped > 0 {
 		fmt.Fprintf(&b, ", **%d dropped**", p.Buffer.Dropped)
 	}
-	b.WriteString(".\n")
+	b.WriteString(".\n\n" + shell.TroubleLine(p.trouble()))
 	if p.closing.flushes {
 		fmt.Fprintf(&b, "\nCancelled: what is buffered is sent until %s.\n", p.closing.until.UTC().Format(time.RFC3339))
 	}
@@ -114,19 +130,20 @@ func rootMessage(err error) string {
 
 // Status is the answer of `status`, `start` and `stop`.
 type Status struct {
-	AsOf               time.Time  `json:"asOf"`
-	Stream             string     `json:"stream"`
-	State              string     `json:"state"`
-	LastError          string     `json:"lastError"` // since the last success, "" without one
-	Buffered           int        `json:"buffered"`  // owed, in flight or not
-	BufferedBytes      int        `json:"bufferedBytes"`
-	InFlight           int        `json:"inFlight"`
-	Sent               int64      `json:"sent"`
-	Dropped            int64      `json:"dropped"`
-	PossiblyDuplicated int64      `json:"possiblyDuplicated"`
-	KinesisErrors      int64      `json:"kinesisErrors"` // batches with an error
-	ConsecutiveErrors  int        `json:"consecutiveErrors"`
-	NextAttemptAt      *time.Time `json:"nextAttemptAt"`
+	AsOf               time.Time      `json:"asOf"`
+	Stream             string         `json:"stream"`
+	State              string         `json:"state"`
+	LastError          string         `json:"lastError"` // since the last success, "" without one
+	Buffered           int            `json:"buffered"`  // owed, in flight or not
+	BufferedBytes      int            `json:"bufferedBytes"`
+	InFlight           int            `json:"inFlight"`
+	Sent               int64          `json:"sent"`
+	Dropped            int64          `json:"dropped"`
+	PossiblyDuplicated int64          `json:"possiblyDuplicated"`
+	KinesisErrors      int64          `json:"kinesisErrors"` // batches with an error
+	ConsecutiveErrors  int            `json:"consecutiveErrors"`
+	NextAttemptAt      *time.Time     `json:"nextAttemptAt"`
+	Trouble            *shell.Trouble `json:"trouble"`
 }
 
 // Event is an error, or that records were dropped.

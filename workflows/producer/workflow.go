@@ -35,6 +35,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	shell.Hear(p.background, func(workflow.Context) { _ = p.show(ctx) }) // fails only where another does, which is told
 	if err := p.listen(ctx); err != nil {
 		return err
 	}
@@ -194,10 +195,11 @@ func (p *run) settle(ctx workflow.Context) {
 			Message: "refused for good, or too often"})
 	}
 	if stored > 0 || len(out.Errors) == 0 {
-		p.ConsecutiveErrors, p.NextAttemptAt = 0, time.Time{}
+		p.ConsecutiveErrors, p.NextAttemptAt, p.LastErrorType = 0, time.Time{}, ""
 	}
 	if len(out.Errors) > 0 {
 		p.KinesisErrors++
+		p.LastErrorType = out.Errors[0].Type
 	}
 	if stored == 0 && len(out.Errors) > 0 && dropped < n {
 		p.backOff(ctx, n)
@@ -235,6 +237,7 @@ func (p *run) failed(ctx workflow.Context, n int, err error) {
 	}
 	p.note(ctx, Event{Code: code, Message: rootMessage(err), Records: n})
 	p.KinesisErrors++
+	p.LastErrorType = shell.TroubleOf(err).Type
 	p.backOff(ctx, n)
 }
 

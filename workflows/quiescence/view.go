@@ -20,13 +20,26 @@ func (o *observer) show(ctx workflow.Context) error {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, o.details(status))
-	return o.shown.Set(ctx, status.Phase, wire.TypeQuiescence, o.in.Source.Target())
+	return o.shown.Show(ctx, shell.Shown{State: status.Phase, Type: wire.TypeQuiescence, Target: o.in.Source.Target(), Trouble: o.trouble(ctx), Ended: o.over})
+}
+
+// trouble is why the target can't be polled, or nobody polls it.
+func (o *observer) trouble(ctx workflow.Context) shell.Trouble {
+	switch t := o.state.Trouble(); {
+	case o.over:
+		return shell.Trouble{}
+	case t.Type != "":
+		return t
+	default:
+		return shell.OrHeard(ctx, o.polling.Trouble())
+	}
 }
 
 // details is the status in words, as Markdown.
 func (o *observer) details(s Status) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**: %s\n\n", s.Phase, o.words(s))
+	b.WriteString(shell.TroubleLine(o.trouble(o.ctx)))
 	fmt.Fprintf(&b, "- %d seen, generation %d\n", s.Count, s.Generation)
 	fmt.Fprintf(&b, "- %d of %d unchanged polls, %d polls, %d failed\n", s.Repeats, s.RepeatsNeeded, s.Polls, s.FailedPolls)
 	for _, line := range []struct {
@@ -109,19 +122,20 @@ type Result struct {
 
 // Status is the answer to the query `status` and to the updates.
 type Status struct {
-	AsOf          time.Time  `json:"asOf"`
-	Phase         string     `json:"phase"`
-	Count         int64      `json:"count"`
-	Repeats       int        `json:"repeats"`
-	RepeatsNeeded int        `json:"repeatsNeeded"`
-	Polls         int64      `json:"polls"`
-	FailedPolls   int64      `json:"failedPolls"`
-	LastChangeAt  *time.Time `json:"lastChangeAt"`
-	NextPollAt    *time.Time `json:"nextPollAt"`
-	QuietAt       *time.Time `json:"quietAt"`
-	Generation    int        `json:"generation"`
-	LastError     string     `json:"lastError,omitempty"`
-	Result        *Result    `json:"result"`
+	AsOf          time.Time      `json:"asOf"`
+	Phase         string         `json:"phase"`
+	Count         int64          `json:"count"`
+	Repeats       int            `json:"repeats"`
+	RepeatsNeeded int            `json:"repeatsNeeded"`
+	Polls         int64          `json:"polls"`
+	FailedPolls   int64          `json:"failedPolls"`
+	LastChangeAt  *time.Time     `json:"lastChangeAt"`
+	NextPollAt    *time.Time     `json:"nextPollAt"`
+	QuietAt       *time.Time     `json:"quietAt"`
+	Generation    int            `json:"generation"`
+	LastError     string         `json:"lastError,omitempty"`
+	Trouble       *shell.Trouble `json:"trouble"`
+	Result        *Result        `json:"result"`
 }
 
 func (o *observer) status() (Status, error) {
@@ -142,6 +156,7 @@ func (o *observer) status() (Status, error) {
 		QuietAt:       o.unlessOver(o.state.QuietAt(o.rule)),
 		Generation:    max(o.state.Generation, 1),
 		LastError:     o.state.LastError,
+		Trouble:       o.trouble(o.ctx).OrNil(),
 		Result:        o.outcome(),
 	}, nil
 }

@@ -38,6 +38,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 
 // observer is a run of Quiescence.
 type observer struct {
+	ctx   workflow.Context
 	in    Input
 	rule  quiescence.Rule
 	state quiescence.State
@@ -61,7 +62,7 @@ type observer struct {
 
 func newObserver(ctx workflow.Context, in continued) (*observer, error) {
 	now := workflow.Now(ctx).UTC()
-	o := &observer{in: in.Input, asOf: now}
+	o := &observer{ctx: ctx, in: in.Input, asOf: now}
 	o.in.fix(now)
 	o.rule = o.in.rule(now)
 	if in.StartTimeout > 0 {
@@ -75,6 +76,9 @@ func newObserver(ctx workflow.Context, in continued) (*observer, error) {
 	if o.in.Source.Signal != nil {
 		o.news = shell.NewInbox(ctx, wire.SignalObserved)
 	}
+	show := func(ctx workflow.Context) { _ = o.show(ctx) } // fails only where another does, which is told
+	o.polling.Mended = show
+	shell.Hear(ctx, show)
 	if err := o.handle(ctx); err != nil {
 		return nil, err
 	}

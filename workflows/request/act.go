@@ -29,7 +29,7 @@ func (r *request) act(ctx workflow.Context) error {
 	r.tellParent(workflow.Now(ctx))
 	r.lookAtChildren(ctx)
 	r.acted = r.gate.Changes
-	return r.shown.Set(ctx, string(r.gate.State), r.kind(), "")
+	return r.showState(ctx)
 }
 
 // kind is what SluiceType says.
@@ -53,6 +53,9 @@ func (r *request) arm(ctx workflow.Context) {
 			at = shell.Soonest(at, r.chain.WakeAt())
 		}
 		for _, t := range r.tries {
+			if now.Before(t.untakenUntil) {
+				at = shell.Soonest(at, t.untakenUntil)
+			}
 			if t.child != nil && t.child.isRequest && t.child.checking == nil && !t.child.timedOut {
 				at = shell.Soonest(at, t.child.checkAt)
 			}
@@ -67,6 +70,7 @@ func (r *request) arm(ctx workflow.Context) {
 
 // publish shows where the request is in the Web UI.
 func (r *request) publish(ctx workflow.Context) {
+	_ = r.shown.Show(ctx, shell.Shown{Trouble: r.trouble(ctx), Ended: r.gate.State != jobchain.Running}) // fails only where another does, which is told
 	workflow.SetCurrentDetails(ctx, r.details(ctx))
 }
 
@@ -90,6 +94,7 @@ func (r *request) details(ctx workflow.Context) string {
 		fmt.Fprintf(&b, ", %d stopped", stopped)
 	}
 	b.WriteString("\n\n")
+	b.WriteString(shell.TroubleLine(r.trouble(ctx)))
 	r.detailsOfWait(&b, workflow.Now(ctx))
 	rows := r.tries[:min(len(r.tries), detailsRunning)]
 	stopped := r.chain.StoppedJobs(detailsRunning - len(rows))
@@ -99,7 +104,7 @@ func (r *request) details(ctx workflow.Context) string {
 	}
 	b.WriteString("| job | state | try | since | error |\n|---|---|---|---|---|\n")
 	for _, t := range rows {
-		r.detailsRow(&b, t.job, t.trouble())
+		r.detailsRow(&b, t.job, r.tryTrouble(t, workflow.Now(ctx)))
 	}
 	for _, i := range append(stopped, failed...) {
 		r.detailsRow(&b, i, "")

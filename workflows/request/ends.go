@@ -20,8 +20,10 @@ import (
 func (r *request) endOf(t *try) jobchain.End {
 	asked := t.asked && t.suspendable()
 	output, err := r.output(t)
-	var e jobchain.End
+	shell.Forget(r.ctx, r.chain.Job(t.job).Activity)
+	e, untaken := r.endOfUntaken(t, err)
 	switch {
+	case untaken && !asked: // it is dispatched again
 	case err == nil && t.child != nil && t.child.isRequest:
 		e = endOfRequest(output)
 	case err == nil:

@@ -22,6 +22,7 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 		created:  workflow.Now(ctx),
 		gate:     jobchain.Gate{State: jobchain.Running},
 		ids:      activityIDs{},
+		untaken:  map[int]int{},
 		link:     newParentLink(info),
 		shown:    shell.Given(ctx),
 	}
@@ -30,6 +31,8 @@ func newRequest(ctx workflow.Context, raw json.RawMessage) (*request, error) {
 		return nil, err
 	}
 	r.doc = in.Document
+	r.target = r.doc.Target()
+	shell.Hear(r.ctx, r.publish)
 	if len(in.Carried) > 0 {
 		return r, r.takeOver(in.Carried)
 	}

@@ -13,18 +13,20 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/internal/limits"
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // try is one dispatch of a job that has not ended.
 type try struct {
-	job        int
-	number     int
-	asked      bool            // to stop, by a suspension or for good
-	future     workflow.Future // of the activity, the child workflow or whoever follows it
-	cancel     workflow.CancelFunc
-	child      *child          // nil for an activity
-	activityID string          // "" for a child
-	heartbeat  json.RawMessage // what it had heartbeat when it was asked to stop, where that was read
+	job          int
+	number       int
+	asked        bool            // to stop, by a suspension or for good
+	future       workflow.Future // of the activity, the child workflow or whoever follows it
+	cancel       workflow.CancelFunc
+	child        *child          // nil for an activity
+	activityID   string          // "" for a child
+	heartbeat    json.RawMessage // what it had heartbeat when it was asked to stop, where that was read
+	untakenUntil time.Time       // no worker had taken its last dispatch: when it is clear that one has taken this
 }
 
 func (t *try) ended() bool { return t.future.IsReady() }
@@ -89,13 +91,18 @@ func (r *request) startActivity(i, number int, input, checkpoint json.RawMessage
 	key := tryKey(j.ID, number)
 	options.ActivityID = r.ids.next(i, number, key)
 	options.TaskQueue = j.TaskQueue
+	options.ScheduleToStartTimeout = shell.Untaken(r.untaken[i])
 	options.Priority = r.priority(j)
 	options.Summary = fmt.Sprintf("job %s, try %d", j.ID, number)
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	ctx = activities.WithHanded(ctx, activities.Handed{FirstRun: r.id + "/" + r.firstRun, Key: key, Checkpoint: checkpoint})
 	ctx = workflow.WithActivityOptions(ctx, options)
-	return &try{job: i, number: number, cancel: cancel, activityID: options.ActivityID,
+	t := &try{job: i, number: number, cancel: cancel, activityID: options.ActivityID,
 		future: workflow.ExecuteActivity(ctx, j.Activity, input)}
+	if r.untaken[i] > 0 {
+		t.untakenUntil = workflow.Now(ctx).Add(options.ScheduleToStartTimeout + takenBy)
+	}
+	return t
 }
 
 func (r *request) priority(j *jobchain.Job) temporal.Priority {

@@ -71,22 +71,3 @@ func (r *request) looked(ctx workflow.Context, c *child, now time.Time) {
 func (c *child) unlooked() bool {
 	return !c.begun && c.running() && (c.lookAt.IsZero() || c.looking != nil && c.looking.IsReady())
 }
-
-// trouble is what keeps the try's child from doing anything.
-func (t *try) trouble() string {
-	if t.child == nil {
-		return ""
-	}
-	return t.child.trouble
-}
-
-// troubles are those of all children, by job.
-func (r *request) troubles() map[int]string {
-	all := map[int]string{}
-	for _, t := range r.tries {
-		if trouble := t.trouble(); trouble != "" {
-			all[t.job] = trouble
-		}
-	}
-	return all
-}

@@ -35,6 +35,7 @@ type Status struct {
 	FinishedJobs int            `json:"finishedJobs"`
 	LogDropped   int            `json:"logDropped"` // oldest entries of the log, too many to keep
 	Claim        *Claim         `json:"claim"`
+	Trouble      *shell.Trouble `json:"trouble"`
 	Jobs         []Job          `json:"jobs"`
 
 	AlreadyRunning   bool `json:"alreadyRunning,omitempty"`   // answer to resume
@@ -138,14 +139,14 @@ func (r *request) status(ctx workflow.Context, p page) *Status {
 		AsOf: now.UTC(), ID: r.id, Type: r.doc.Type, State: r.gate.State, Reason: r.gate.Reason,
 		CreatedAt: r.created.UTC(), SuspendedAt: instant(r.gate.SuspendedAt), ResumeBy: instant(r.gate.ResumeBy),
 		FinishedAt: instant(r.finishedAt), SuspendedFor: r.suspendedFor(now).String(), Stopping: r.stopping(now),
-		TotalJobs: r.chain.Total(), FinishedJobs: r.chain.Finished(), LogDropped: r.chain.Log().Dropped(), Jobs: []Job{},
+		TotalJobs: r.chain.Total(), FinishedJobs: r.chain.Finished(), LogDropped: r.chain.Log().Dropped(), Trouble: r.trouble(ctx).OrNil(), Jobs: []Job{},
 	}
 	if r.gate.Claim.Live(now) {
 		s.Claim = &Claim{Holder: r.gate.Claim.Holder, ExpiresAt: r.gate.Claim.ExpiresAt.UTC()}
 	}
 	s.LastError = r.lastError()
 	from, to, _ := p.bounds(r.chain.Total())
-	room, troubles := maxShown, r.troubles()
+	room, troubles := maxShown, r.troubles(now)
 	for i := from; i < to; i++ {
 		v := r.jobView(i)
 		if trouble := troubles[i]; trouble != "" {

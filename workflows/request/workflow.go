@@ -83,11 +83,13 @@ type request struct {
 	firstRun string // the same after continue-as-new
 	queue    string
 	doc      jobchain.Document
+	target   string // what SluiceTarget says
 	chain    *jobchain.Chain
 	gate     jobchain.Gate
 	created  time.Time
 	tries    []*try // those that run, in the order of their dispatch
 	ids      activityIDs
+	untaken  map[int]int // by job, the dispatches in a row that no worker has taken
 
 	signals      *shell.Inbox
 	next         shell.RollOver

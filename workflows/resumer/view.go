@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // Result tells what became of each request.
@@ -34,12 +35,13 @@ type Failed struct {
 
 // Status is the status document.
 type Status struct {
-	AsOf    time.Time `json:"asOf"`
-	State   string    `json:"state"` // OPEN, DONE
-	Holder  string    `json:"holder"`
-	Total   int       `json:"total"`
-	Waiting int       `json:"waiting"`
-	Running int       `json:"running"`
+	AsOf    time.Time      `json:"asOf"`
+	State   string         `json:"state"` // OPEN, DONE
+	Holder  string         `json:"holder"`
+	Total   int            `json:"total"`
+	Waiting int            `json:"waiting"`
+	Running int            `json:"running"`
+	Trouble *shell.Trouble `json:"trouble"`
 	Result
 }
 
@@ -70,10 +72,11 @@ func (s *sweep) note(id string, became wire.Resumed) {
 
 // show sets the search attributes to the present state.
 func (s *sweep) show(ctx workflow.Context) error {
-	return s.shown.Set(ctx, s.state, wire.TypeResumeSuspended, "")
+	return s.shown.Show(ctx, shell.Shown{State: s.state, Type: wire.TypeResumeSuspended, Ended: s.state == wire.StateDone})
 }
 
 func (s *sweep) publish(ctx workflow.Context) {
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d suspended requests: %d resumed, %d skipped, %d failed, %d waiting",
+	_ = s.shown.Show(ctx, shell.Shown{}) // fails only where another does, which is told
+	workflow.SetCurrentDetails(ctx, shell.TroubleLine(shell.Heard(ctx))+fmt.Sprintf("%d suspended requests: %d resumed, %d skipped, %d failed, %d waiting",
 		s.total, len(s.result.Resumed), len(s.result.Skipped), len(s.result.Failed), len(s.waiting)))
 }

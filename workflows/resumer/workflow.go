@@ -106,8 +106,9 @@ func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 			return nil, err
 		}
 	}
+	shell.Hear(ctx, s.publish)
 	return s, workflow.SetQueryHandler(ctx, wire.QueryStatus, func() (*Status, error) {
-		return &Status{AsOf: workflow.Now(ctx).UTC(), State: s.state, Holder: s.holder, Total: s.total,
+		return &Status{Trouble: shell.Heard(ctx).OrNil(), AsOf: workflow.Now(ctx).UTC(), State: s.state, Holder: s.holder, Total: s.total,
 			Waiting: len(s.waiting), Running: len(s.running), Result: s.result}, nil
 	})
 }

@@ -103,7 +103,7 @@ func (t *task) end(ctx workflow.Context, outcome wire.Outcome) (*Status, error) 
 			workflow.GetLogger(ctx).Warn("claimer could not be told", "claimer", t.in.Claimer.WorkflowID, "error", err)
 		}
 	}
-	if err := t.shown.Set(ctx, t.state, wire.TypeTask, t.in.Queue); err != nil {
+	if err := t.shown.Show(ctx, shell.Shown{State: t.state, Type: wire.TypeTask, Target: t.in.Queue, Ended: true}); err != nil {
 		return nil, err
 	}
 	status := t.status(now)

@@ -7,22 +7,24 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // Status is the answer to status, and the result.
 type Status struct {
-	AsOf       time.Time  `json:"asOf"`
-	TaskID     string     `json:"taskId"`
-	RunID      int64      `json:"runId"`
-	State      string     `json:"state"`
-	Reason     string     `json:"reason"` // of an exception
-	Queue      string     `json:"queue"`
-	Claimer    string     `json:"claimer"`
-	StartedAt  time.Time  `json:"startedAt"`
-	FinishedAt *time.Time `json:"finishedAt"`
-	TakenUntil *time.Time `json:"takenUntil"` // with a task service: the claim in force
-	Reclaims   int        `json:"reclaims"`
-	LastError  string     `json:"lastError"`
+	AsOf       time.Time      `json:"asOf"`
+	TaskID     string         `json:"taskId"`
+	RunID      int64          `json:"runId"`
+	State      string         `json:"state"`
+	Reason     string         `json:"reason"` // of an exception
+	Queue      string         `json:"queue"`
+	Claimer    string         `json:"claimer"`
+	StartedAt  time.Time      `json:"startedAt"`
+	FinishedAt *time.Time     `json:"finishedAt"`
+	TakenUntil *time.Time     `json:"takenUntil"` // with a task service: the claim in force
+	Reclaims   int            `json:"reclaims"`
+	LastError  string         `json:"lastError"`
+	Trouble    *shell.Trouble `json:"trouble"`
 }
 
 func (t *task) status(now time.Time) Status {
@@ -52,5 +54,7 @@ func (t *task) show(ctx workflow.Context) {
 	if t.lastError != "" {
 		words += "\n\nLast error: " + t.lastError
 	}
-	workflow.SetCurrentDetails(ctx, words)
+	workflow.SetCurrentDetails(ctx, shell.TroubleLine(shell.Heard(ctx))+words)
+	// Who started the task has set all but its trouble.
+	_ = t.shown.Show(ctx, shell.Shown{Ended: t.finished != nil}) // fails only where another does, which is told
 }

@@ -51,8 +51,11 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	if c := in.Carried; c != nil {
 		t.started, t.lease, t.reclaims = c.StartedAt, c.Lease, c.Reclaims
 	}
+	shell.Hear(ctx, t.show)
 	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, func() (Status, error) {
-		return t.status(workflow.Now(ctx)), nil
+		status := t.status(workflow.Now(ctx))
+		status.Trouble = shell.Heard(ctx).OrNil()
+		return status, nil
 	}); err != nil {
 		return nil, err
 	}

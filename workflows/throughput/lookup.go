@@ -89,8 +89,9 @@ func (r *budget) describe(ctx workflow.Context) {
 		r.owner.Describe(now, out.UnitsPerSecond)
 	case !temporal.IsCanceledError(err):
 		r.owner.DescribeFailed(now, activities.Redact(err.Error()))
+		r.owner.FaultType = shell.TroubleOf(err).Type
 	}
-	r.details(ctx)
+	r.showTrouble(ctx)
 }
 
 // giveUpLookUp ends a look-up under way, and begins no other: with a slow service a

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"sluice/activities"
 	"sluice/internal/throughput"
 	"sluice/internal/wire"
 )
@@ -21,7 +22,12 @@ type Owners struct {
 
 // Options are how the owner of a resource is started, and its input.
 func (o Owners) Options(resource string) (options client.StartWorkflowOptions, input any) {
+	target := resource
+	if parsed, err := throughput.ParseResource(resource); err == nil {
+		target = parsed.Table
+	}
 	return client.StartWorkflowOptions{
+		TypedSearchAttributes:    activities.StartAttributes(wire.StateOpen, wire.TypeThroughput, target),
 		ID:                       wire.ThroughputID(resource),
 		TaskQueue:                o.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,

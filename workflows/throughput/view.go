@@ -9,6 +9,7 @@ import (
 
 	"sluice/internal/throughput"
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // show brings search attributes and details up to date; "" takes the state that
@@ -25,11 +26,17 @@ func (r *budget) show(ctx workflow.Context, state string) error {
 	if err != nil {
 		return err
 	}
-	return r.attributes.Set(ctx, state, wire.TypeThroughput, resource.Table)
+	return r.attributes.Show(ctx, shell.Shown{State: state, Type: wire.TypeThroughput, Target: resource.Table, Trouble: r.owner.Trouble(), Ended: state == wire.StateDone})
 }
 
 // oftenShown is the size of a fleet up to which every lease is shown at once.
 const oftenShown = 50
+
+// showTrouble brings up to date what a look-up, or the failure of one, has changed.
+func (r *budget) showTrouble(ctx workflow.Context) {
+	r.details(ctx)
+	_ = r.attributes.Show(ctx, shell.Shown{Trouble: r.owner.Trouble()}) // fails only where another does, which is told
+}
 
 // details writes what the Web UI shows. It is no event, so it may follow every
 // lease.
@@ -41,6 +48,7 @@ func (r *budget) details(ctx workflow.Context) {
 	r.detailedAt = now
 	s := r.status(ctx)
 	var b strings.Builder
+	b.WriteString(shell.TroubleLine(shell.OrHeard(ctx, r.owner.Trouble())))
 	switch {
 	case s.Paused && s.PausedUntil != nil:
 		fmt.Fprintf(&b, "**Paused** until %s: %s\n\n", s.PausedUntil.UTC().Format(time.RFC3339), s.Reason)
@@ -92,5 +100,6 @@ func (r *budget) ceiling(s *throughput.Status) string {
 
 func (r *budget) status(ctx workflow.Context) *throughput.Status {
 	status := r.owner.Status(workflow.Now(ctx))
+	status.Trouble = shell.OrHeard(ctx, r.owner.Trouble()).OrNil()
 	return &status
 }

@@ -33,6 +33,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*throughput.Status, er
 	if run.owner == nil {
 		run.owner = newOwner(run.in, workflow.Now(ctx))
 	}
+	shell.Hear(ctx, run.showTrouble)
 	if err := run.listen(ctx); err != nil {
 		return nil, err
 	}

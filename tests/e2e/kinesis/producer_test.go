@@ -127,6 +127,28 @@ func (p *producer) closed() (status producerworkflow.Status, rest json.RawMessag
 	return status, rest
 }
 
+// One that is cancelled while Kinesis is away tries for half a minute more, and ends
+// with the records that it could not send.
+func TestProducerCancelledInAnOutageHandsBackWhatItCannotSend(t *testing.T) {
+	t.Parallel()
+	p := newProducer(t)
+	p.Guard.Inject(t, harness.Fault{Service: harness.Kinesis, Operation: "PutRecords", Target: p.stream, Status: 503, Code: "ServiceUnavailable"})
+	p.add(0, 4, 6)
+	harness.Await(t, "it has failed again and again", func(context.Context) error {
+		if s := p.status(); s.ConsecutiveErrors < 4 || s.Trouble == nil {
+			return fmt.Errorf("%d errors, trouble %v", s.ConsecutiveErrors, s.Trouble)
+		}
+		return nil
+	})
+	require.Equal(t, "Unavailable", p.status().Trouble.Type)
+	p.end()
+	status, rest := p.closed()
+	require.Equal(t, 4, status.Buffered)
+	require.Zero(t, status.Sent)
+	require.NotEmpty(t, rest)
+	p.Record(p.id, workflows.TypeProducer, "cancelled-in-outage")
+}
+
 func TestProducerSendsWhatItHasWhenCancelled(t *testing.T) {
 	p := newProducer(t, "--flush-interval", "1h", "--batch-size", "10")
 	p.add(0, 25, 6)

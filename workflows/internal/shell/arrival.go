@@ -3,6 +3,8 @@ package shell
 import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/workflow"
+
+	"sluice/internal/wire"
 )
 
 // Interceptor makes the order in which signals arrive visible to the inbox of a
@@ -36,14 +38,17 @@ func (i *arrivalInbound) ExecuteUpdate(ctx workflow.Context, in *interceptor.Upd
 }
 
 func (i *arrivalInbound) HandleSignal(ctx workflow.Context, in *interceptor.HandleSignalInput) error {
-	i.arrivals.names = append(i.arrivals.names, in.SignalName)
+	if in.SignalName != wire.SignalTrouble { // it is in no order to the others
+		i.arrivals.names = append(i.arrivals.names, in.SignalName)
+	}
 	return i.Next.HandleSignal(ctx, in)
 }
 
 // arrivals are what has come for a workflow.
 type arrivals struct {
-	names     []string // of the signals not taken yet, in the order in which they came
-	updatedIn int      // the last workflow task in which an update was accepted; 0: none
+	names     []string              // of the signals not taken yet, in the order in which they came
+	updatedIn int                   // the last workflow task in which an update was accepted; 0: none
+	troubles  []wire.TroubleMessage // of activities that go on trying, the first first
 }
 
 type arrivalsKey struct{}

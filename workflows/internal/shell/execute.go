@@ -7,10 +7,15 @@ import (
 )
 
 // Future is what an activity will answer.
-type Future[Out any] struct{ workflow.Future }
+type Future[Out any] struct {
+	workflow.Future
+	activity string
+}
 
-// Get waits for the answer and reads it into out, unless that is nil.
+// Get waits for the answer and reads it into out, unless that is nil. What the
+// activity told of its trouble is over then.
 func (f *Future[Out]) Get(ctx workflow.Context, out *Out) error {
+	defer arrivalsOf(ctx).forget(f.activity)
 	if out == nil {
 		return f.Future.Get(ctx, nil)
 	}
@@ -28,6 +33,6 @@ func ExecuteLocal[In, Out any](ctx workflow.Context, activity wire.Activity[In, 
 }
 
 // FutureOf is the future of an activity that was kept among others.
-func FutureOf[In, Out any](_ wire.Activity[In, Out], future workflow.Future) *Future[Out] {
-	return &Future[Out]{future}
+func FutureOf[In, Out any](activity wire.Activity[In, Out], future workflow.Future) *Future[Out] {
+	return &Future[Out]{future, activity.Name}
 }

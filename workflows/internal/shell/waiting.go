@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"time"
@@ -26,7 +27,16 @@ type Waiting struct {
 	cancel      workflow.CancelFunc // of the attempt under way; nil between two
 	interrupted bool
 	failures    int // attempts in a row that failed for nobody's stop or loss
+	untaken     int // attempts in a row that no worker has begun
+	trouble     Trouble
+
+	// Mended is called when an attempt has gone on for so long that what was in
+	// trouble before is no more, so that it can be shown. nil calls nobody.
+	Mended func(workflow.Context)
 }
+
+// Trouble is why attempt after attempt has failed, or was not begun.
+func (w *Waiting) Trouble() Trouble { return w.trouble }
 
 // Interrupt has the attempt under way hand back what it knows. Between two
 // attempts there is no need: the next begins with what the message changed.
@@ -59,22 +69,27 @@ type Waited[R, S any] struct {
 func Wait[S, In, R any](ctx workflow.Context, w *Waiting, options workflow.ActivityOptions, activity wire.Activity[In, R], input In) (Waited[R, S], error) {
 	options.WaitForCancellation = true
 	options.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
+	options.ScheduleToStartTimeout = Untaken(w.untaken)
 	attempt, cancel := workflow.WithCancel(workflow.WithActivityOptions(ctx, options))
 	defer cancel()
 	w.cancel, w.interrupted = cancel, false
 	defer func() { w.cancel = nil }()
+	if w.trouble.Type != "" {
+		workflow.Go(attempt, w.mend)
+	}
 
 	var result R
 	err := Execute(attempt, activity, input).Get(attempt, &result)
 	switch {
 	case err == nil:
-		w.failures = 0
+		w.failures, w.untaken, w.trouble = 0, 0, Trouble{}
 		return Waited[R, S]{Result: &result, Interrupted: w.interrupted}, nil
 	case ctx.Err() != nil:
 		return Waited[R, S]{}, ctx.Err()
 	case !w.interrupted && final(err):
 		return Waited[R, S]{}, OwnError(err)
 	case !w.interrupted:
+		w.judge(ctx, err, options)
 		w.pause(attempt, err)
 	}
 	end := Waited[R, S]{Left: leftBy[S](err), Interrupted: w.interrupted}
@@ -82,6 +97,33 @@ func Wait[S, In, R any](ctx workflow.Context, w *Waiting, options workflow.Activ
 		end.Failure = OwnError(err)
 	}
 	return end, ctx.Err()
+}
+
+// judge takes in how an attempt failed by itself. The first failure in a row is no
+// trouble: the next attempt may well mend it.
+func (w *Waiting) judge(ctx workflow.Context, err error, options workflow.ActivityOptions) {
+	if !NeverTaken(err) {
+		w.untaken = 0
+		if w.trouble = (Trouble{}); w.failures > 0 {
+			w.trouble = TroubleOf(err)
+		}
+		return
+	}
+	w.untaken++
+	w.trouble = NoWorker(cmp.Or(options.TaskQueue, workflow.GetInfo(ctx).TaskQueueName))
+}
+
+// mend ends the trouble of the attempts before once the present one is known to go
+// on.
+func (w *Waiting) mend(ctx workflow.Context) {
+	wait := Untaken(w.untaken) + 5*time.Second // a worker has taken it, or it has ended by then
+	options := workflow.TimerOptions{Summary: "until it is clear that the attempt goes on"}
+	if workflow.NewTimerWithOptions(ctx, wait, options).Get(ctx, nil) != nil {
+		return
+	}
+	if w.trouble, w.untaken = (Trouble{}), 0; w.Mended != nil {
+		w.Mended(ctx)
+	}
 }
 
 // pause waits after a failure, or until a message comes. A worker that was lost or
