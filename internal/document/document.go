@@ -66,13 +66,15 @@ func decodeStruct(faults *Faults, path string, raw []byte, v reflect.Value) {
 		return
 	}
 	fields := fieldsOf(v.Type())
-	given := map[string]bool{}
+	named, given := map[string]bool{}, map[string]bool{} // null names a field and gives it nothing
 	for _, m := range members {
 		field, known := fields.byName(m.name)
+		twice := named[m.name]
+		named[m.name] = true
 		switch {
 		case !known:
 			faults.Add(Join(path, m.name), "unknown field%s", fields.suggestion(m.name))
-		case given[m.name]:
+		case twice:
 			faults.Add(Join(path, m.name), "given twice")
 		case isNull(m.value):
 			if raw, isRaw := v.FieldByIndex(field.index).Addr().Interface().(*json.RawMessage); isRaw {
