@@ -3,6 +3,7 @@ package claimtasks
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,4 +105,11 @@ func TestLiveAddsWhatIsNotReported(t *testing.T) {
 	require.EqualValues(t, 2, live.Claimed)
 	require.Equal(t, 2, live.Running)
 	require.EqualValues(t, 2, live.Poisoned)
+}
+
+// TestAClaimerKeepsNoMoreThanAThousandBytesOfAReason: it is carried from run to run.
+func TestAClaimerKeepsNoMoreThanAThousandBytesOfAReason(t *testing.T) {
+	c := &claimer{state: newCarried(10, time.Unix(0, 0))}
+	c.stop(strings.Repeat("€", 1000))
+	require.Equal(t, strings.Repeat("€", 332)+"…", c.state.Reason)
 }

@@ -3,6 +3,7 @@ package quiescence
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -281,4 +282,11 @@ func TestQuiescenceOfSignalsEndsWhenItIsCancelled(t *testing.T) {
 	require.True(t, env.IsWorkflowCompleted())
 	var canceled *temporal.CanceledError
 	require.ErrorAs(t, env.GetWorkflowError(), &canceled)
+}
+
+// TestAWatchKeepsNoMoreThanAThousandBytesOfAReason: it is part of the result.
+func TestAWatchKeepsNoMoreThanAThousandBytesOfAReason(t *testing.T) {
+	env := quietEnvironment(t)
+	updateAt(env, time.Second, wire.UpdateStop, `{"reason":"`+strings.Repeat("€", 1000)+`"}`)
+	require.Equal(t, strings.Repeat("€", 332)+"…", quietRun(t, env, fmt.Sprintf(told, "")).Note)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -226,4 +227,16 @@ func TestAnOwnerThatContinuesAsNewIsNotTakenForABusyOne(t *testing.T) {
 	require.True(t, busy(serviceerror.NewResourceExhausted(enumspb.RESOURCE_EXHAUSTED_CAUSE_CONCURRENT_LIMIT, "too many")))
 	require.False(t, busy(errors.New(refused+"ResourceExhausted: workflow operation can not be applied because workflow is closing")))
 	require.False(t, busy(nil))
+}
+
+// TestABudgetKeepsNoMoreThanAThousandBytesOfAReason: it is carried from run to run.
+func TestABudgetKeepsNoMoreThanAThousandBytesOfAReason(t *testing.T) {
+	units := 100.0
+	env := budgetEnv(t, &units)
+	tell(t, env, time.Second, wire.UpdatePause, `{"reason":"`+strings.Repeat("€", 1000)+`","for":"1m"}`, func(answer any, err error) {
+		require.NoError(t, err)
+		require.Equal(t, strings.Repeat("€", 332)+"…", answer.(*throughput.Status).Reason)
+	})
+	runBudget(t, env, `{"resource":"`+ordersBudget+`"}`)
+	require.NoError(t, env.GetWorkflowError())
 }
