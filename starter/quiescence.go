@@ -149,7 +149,11 @@ func judge(result *quiescenceworkflow.Result) error {
 	switch result.Reason {
 	case quiescence.ReasonQuiet, quiescence.ReasonExpected, quiescence.ReasonForced:
 	default:
-		return failed("ended: %s", result.Reason)
+		why := result.Reason
+		if result.LastError != "" {
+			why += "; last error: " + result.LastError
+		}
+		return failed("ended: %s", why)
 	}
 	for _, then := range result.Then {
 		if !then.OK {

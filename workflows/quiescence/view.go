@@ -108,6 +108,7 @@ type Result struct {
 	Count        int64      `json:"count"`
 	Polls        int64      `json:"polls"`
 	FailedPolls  int64      `json:"failedPolls"`
+	LastError    string     `json:"lastError,omitempty"` // of the last poll, where that failed
 	FirstAt      *time.Time `json:"firstAt"`
 	LastChangeAt *time.Time `json:"lastChangeAt"`
 	FinishedAt   time.Time  `json:"finishedAt"`

@@ -155,6 +155,7 @@ func (o *observer) endedBy(reason string, now time.Time) *Result {
 		Count:        o.state.Count,
 		Polls:        o.state.Polls,
 		FailedPolls:  o.state.FailedPolls,
+		LastError:    o.state.LastError,
 		FirstAt:      shell.TimeOrNil(o.state.FirstAt),
 		LastChangeAt: shell.TimeOrNil(o.state.LastChangeAt),
 		FinishedAt:   now,

@@ -121,6 +121,16 @@ func TestAWatchOfAMissingTableTellsItsError(t *testing.T) {
 	require.Contains(t, lastError, "NotFound")
 }
 
+func TestAWatchThatNeverCouldPollEndsWithItsError(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	s.Starter("setup").OK(t)
+	s.StartWorker()
+	r := s.Starter("quiescence", "run", "--table", s.Name("absent"), "--counter", "b", "--delay", "1s", "--deadline", "3s", "--wait").Exits(t, 1)
+	require.Contains(t, r.Stderr, "ended: deadline; last error: ")
+	require.Contains(t, r.Stdout, `"lastError": "DynamoDB.GetItem`)
+}
+
 func TestAClaimerWithoutAzureSettingsSaysSo(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
