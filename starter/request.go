@@ -313,7 +313,7 @@ func (r requestRerunCmd) Run(a *app) error {
 	if id == "" {
 		id = r.ID
 	}
-	return a.runRequest(requestStart{id: id, input: input}, r.Wait)
+	return a.runRequest(requestStart{id: id, input: input, again: true}, r.Wait)
 }
 
 // skipJobs adds jobs to the finished ones of a document, as null.
