@@ -31,16 +31,20 @@ up: tools ## Start the dev stack and leave it running
 down: ## Stop the dev stack
 	@if [ -x $(BIN)/devstack ]; then $(BIN)/devstack down; fi
 
-STATICCHECK_VERSION := v0.8.2
+GOLANGCI_LINT_VERSION := v2.6.2
 WORKFLOWCHECK_VERSION := v0.6.0
+DEADCODE_VERSION := v0.52.0
 
-$(BIN)/staticcheck:
-	@echo "building staticcheck $(STATICCHECK_VERSION); once, about a minute" >&2
-	@GOBIN=$(BIN) go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+$(BIN)/golangci-lint:
+	@echo "building golangci-lint $(GOLANGCI_LINT_VERSION); once, 2-3 minutes" >&2
+	@GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 
 $(BIN)/workflowcheck:
 	@echo "building workflowcheck $(WORKFLOWCHECK_VERSION); once, half a minute" >&2
 	@GOBIN=$(BIN) go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
+
+$(BIN)/deadcode:
+	@GOBIN=$(BIN) go install golang.org/x/tools/cmd/deadcode@$(DEADCODE_VERSION)
 
 .PHONY: build
 build: ## Build worker and starter into .bin
@@ -48,13 +52,14 @@ build: ## Build worker and starter into .bin
 	@go build -o $(BIN)/starter ./starter
 
 .PHONY: check
-check: $(BIN)/staticcheck $(BIN)/workflowcheck ## Formatting, vet, staticcheck, workflow determinism, links of the pages
+check: $(BIN)/golangci-lint $(BIN)/workflowcheck $(BIN)/deadcode ## Formatting, vet, linters, workflow determinism, code that nobody calls, links of the pages
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted" >&2; exit 1; fi
 	go vet ./...
 	cd devstack && go vet ./...
-	$(BIN)/staticcheck ./...
-	cd devstack && $(BIN)/staticcheck ./...
+	$(BIN)/golangci-lint run ./...
+	cd devstack && $(BIN)/golangci-lint run --config ../.golangci.yml ./...
 	$(BIN)/workflowcheck -config workflowcheck.config.yaml ./workflows/...
+	@unused=$$($(BIN)/deadcode -test ./...); if [ -n "$$unused" ]; then echo "nobody calls: $$unused" >&2; exit 1; fi
 	go test ./tests/docs
 
 .PHONY: charts
