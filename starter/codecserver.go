@@ -40,7 +40,7 @@ func (s codecServerCmd) Run(a *app) error {
 	if len(s.Origins) == 0 {
 		s.Origins = []string{a.cli.UIAddress}
 	}
-	listener, err := net.Listen("tcp", s.Address)
+	listener, err := net.Listen("tcp", s.Address) //nolint:noctx // done at once
 	if err != nil {
 		return usage("--address: %v", err)
 	}

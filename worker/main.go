@@ -72,10 +72,7 @@ func run(ctx context.Context, c config, logger *zap.Logger, signals <-chan os.Si
 			return err
 		}
 	}
-	service, err := newService(c, clients, metrics, logger)
-	if err != nil {
-		return err
-	}
+	service := newService(c, clients, metrics, logger)
 	if err := service.start(); err != nil {
 		return err
 	}

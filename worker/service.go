@@ -50,7 +50,7 @@ type service struct {
 }
 
 // newService wires the activities to their clients and registers everything.
-func newService(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) (*service, error) {
+func newService(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) *service {
 	s := &service{}
 	options := workerOptions(c)
 	if c.SuspendOnStop {
@@ -60,12 +60,8 @@ func newService(c config, made *clients, metrics client.MetricsHandler, logger *
 	}
 	s.worker = worker.New(made.temporal, c.TaskQueue, options)
 	sluice.RegisterWorkflows(s.worker)
-	systems, err := s.systems(c, made, metrics, logger)
-	if err != nil {
-		return nil, err
-	}
-	sluice.RegisterActivities(s.worker, systems...)
-	return s, nil
+	sluice.RegisterActivities(s.worker, s.systems(c, made, metrics, logger)...)
+	return s
 }
 
 // ownersSticky is how long the owner of a budget stays with a worker that does not
@@ -88,7 +84,7 @@ func newOwners(c config, made *clients, db *dynamodb.Activities) worker.Worker {
 }
 
 // systems builds the activities of each system on the outside.
-func (s *service) systems(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) ([]activities.System, error) {
+func (s *service) systems(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) []activities.System {
 	db := s.newDynamoDB(c, made, metrics, logger)
 	s.owners = newOwners(c, made, db)
 	store := &s3.Activities{API: made.s3}
@@ -114,7 +110,7 @@ func (s *service) systems(c config, made *clients, metrics client.MetricsHandler
 		&sqs.Activities{Client: made.sqs},
 		looker,
 		http.New(c.HTTPAllow, httpCredentials(os.Environ())),
-	}, nil
+	}
 }
 
 func workerOptions(c config) worker.Options {

@@ -60,7 +60,7 @@ func failureOf(r throughput.Request, err error) *failure {
 	}
 	var body faultBody
 	if len(f.refusal.body) > 0 {
-		_ = json.Unmarshal(f.refusal.body, &body) //nolint:errcheck // what can't be read is absent
+		_ = json.Unmarshal(f.refusal.body, &body) // what can't be read is absent
 	}
 	f.verdict = awscall.Classify(f.refusal.status, f.refusal.code, f.refusal.message)
 	if f.refusal.access != "" {

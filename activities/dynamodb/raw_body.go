@@ -94,7 +94,7 @@ type rawBody struct {
 // insert changes the SDK's stack for one call: the document goes in behind the
 // serializer, the answer is taken out in place of the deserializer.
 func (w *rawBody) insert(stack *middleware.Stack) error {
-	_, _ = stack.Initialize.Remove("OperationInputValidation") //nolint:errcheck // some operations have none
+	_, _ = stack.Initialize.Remove("OperationInputValidation") // some operations have none
 	body := middleware.SerializeMiddlewareFunc("SluiceDocument",
 		func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
 			request, ok := in.Request.(*smithyhttp.Request)

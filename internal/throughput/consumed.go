@@ -89,7 +89,7 @@ func consumedEntries(raw json.RawMessage) []consumed {
 	switch raw[0] {
 	case '[':
 		var elements []json.RawMessage
-		_ = json.Unmarshal(raw, &elements) //nolint:errcheck // a list that can't be read tells nothing
+		_ = json.Unmarshal(raw, &elements) // a list that can't be read tells nothing
 		var all []consumed
 		for _, element := range elements {
 			all = append(all, consumedEntries(element)...)

@@ -32,8 +32,8 @@ func (r Request) Partition(attribute string) (value string, ok bool) {
 func (o oneItem) queried(attribute string) (value string, ok bool) {
 	var names map[string]string
 	var values map[string]json.RawMessage
-	_ = json.Unmarshal(o.names, &names)   //nolint:errcheck // what can't be read is absent
-	_ = json.Unmarshal(o.values, &values) //nolint:errcheck // likewise
+	_ = json.Unmarshal(o.names, &names)   // what can't be read is absent
+	_ = json.Unmarshal(o.values, &values) // likewise
 	for _, term := range terms(o.condition) {
 		left, right, equal := strings.Cut(term, "=")
 		left, right = strings.TrimSpace(left), strings.TrimSpace(right)

@@ -156,7 +156,7 @@ func unmarshalLoosely(raw []byte, f *fields) error {
 	for name, value := range object {
 		one, err := json.Marshal(map[string]json.RawMessage{name: value})
 		if err == nil {
-			_ = json.Unmarshal(one, f) //nolint:errcheck // the service tells
+			_ = json.Unmarshal(one, f) // the service tells
 		}
 	}
 	return nil
@@ -214,7 +214,7 @@ func batchReads(raw json.RawMessage) Milli {
 		Keys           []json.RawMessage
 		ConsistentRead bool
 	}
-	_ = json.Unmarshal(raw, &keys) //nolint:errcheck // the service tells
+	_ = json.Unmarshal(raw, &keys) // the service tells
 	each := Unit / 2
 	if keys.ConsistentRead {
 		each = Unit
@@ -224,7 +224,7 @@ func batchReads(raw json.RawMessage) Milli {
 
 func batchWrites(raw json.RawMessage) (units Milli) {
 	var writes []map[string]struct{ Item json.RawMessage }
-	_ = json.Unmarshal(raw, &writes) //nolint:errcheck // the service tells
+	_ = json.Unmarshal(raw, &writes) // the service tells
 	for _, write := range writes {
 		units += writeUnits(write["PutRequest"].Item)
 	}

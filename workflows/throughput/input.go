@@ -71,7 +71,7 @@ type Release struct {
 // rates, and no reserve is kept from them.
 func newOwner(in Input, now time.Time) *throughput.Owner {
 	o := &throughput.Owner{Resource: in.Resource, Started: now, Used: now, Utilization: in.Utilization}
-	r, _ := throughput.ParseResource(in.Resource) //nolint:errcheck // was checked
+	r, _ := throughput.ParseResource(in.Resource) // was checked
 	if fixed, ok := r.Control(); ok {
 		o.Utilization = throughput.Unit
 		o.Describe(now, fixed)

@@ -227,13 +227,13 @@ func TestCapacityThatIsKnownLateIsUsedSoon(t *testing.T) {
 func TestAFleetThatBeginsTogetherIsNotPutOffForAMinute(t *testing.T) {
 	const puts = 400
 	for name, c := range map[string]struct {
-		first func(any int) int
+		first func(n int) int
 		quiet time.Duration // before, with a call a second
 	}{
 		"all at one worker first": {func(int) int { return 0 }, 0},
-		"all over":                {func(any int) int { return any }, 0},
-		"two workers idle first":  {func(any int) int { return any / 2 * 2 }, 0},
-		"after a quiet time":      {func(any int) int { return any }, 2 * time.Minute},
+		"all over":                {func(n int) int { return n }, 0},
+		"two workers idle first":  {func(n int) int { return n / 2 * 2 }, 0},
+		"after a quiet time":      {func(n int) int { return n }, 2 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestAFleetThatBeginsTogetherIsNotPutOffForAMinute(t *testing.T) {
 				var all sync.WaitGroup
 				for i := range puts {
 					all.Go(func() {
-						for at := worker(c.first); ; at = worker(func(any int) int { return any }) {
+						for at := worker(c.first); ; at = worker(func(n int) int { return n }) {
 							ticket, err := at.Acquire(t.Context(), putting(t, fmt.Sprint(i)), throughput.Class(0), began)
 							var l *Later
 							if errors.As(err, &l) {
