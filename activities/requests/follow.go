@@ -66,11 +66,11 @@ func followed(ended *temporal.WorkflowExecutionError) *wire.Followed {
 	var canceled *temporal.CanceledError
 	var application *temporal.ApplicationError
 	switch {
-	case errors.As(ended, &canceled):
-		return &wire.Followed{Status: wire.FollowedCanceled}
-	case errors.As(ended, &application):
+	case errors.As(ended, &application): // first: what failed may have a cancellation as its cause
 		return &wire.Followed{Status: wire.FollowedFailed, Type: application.Type(), Message: application.Message(),
 			NonRetryable: application.NonRetryable(), Delay: duration.Duration(application.NextRetryDelay())}
+	case errors.As(ended, &canceled):
+		return &wire.Followed{Status: wire.FollowedCanceled}
 	default:
 		return &wire.Followed{Status: wire.FollowedBroken, Message: errors.Unwrap(ended).Error()}
 	}
