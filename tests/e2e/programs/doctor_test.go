@@ -96,6 +96,25 @@ func TestTheDoctorLooksAtWhatAWorkflowNames(t *testing.T) {
 	})
 }
 
+func TestTheDoctorListsWhatIsInTrouble(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	s.Starter("setup").OK(t)
+	s.StartWorker()
+	nobody, id := s.Name("nobody"), s.Name("request")
+	s.Starter("throughput", "pause", "--all").OK(t)
+	s.StarterWith(`{"jobs":[{"id":"a","activity":"DynamoDB.ListTables","input":{}},{"id":"b","activity":"x","taskQueue":"`+nobody+`"}]}`, "request", "run", "--id", id, "-f", "-").OK(t)
+	harness.Await(t, "it is listed", func(context.Context) error {
+		for _, one := range diagnose(t, s.Starter("doctor", "--limit", "500")).Trouble {
+			if one.ID == id {
+				require.Contains(t, one.LastError, "is paused")
+				return nil
+			}
+		}
+		return errors.New("not yet")
+	})
+}
+
 func TestTheDoctorOfANamespaceThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Env: []string{"TEMPORAL_NAMESPACE=absent"}})
