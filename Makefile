@@ -46,6 +46,15 @@ $(BIN)/workflowcheck:
 $(BIN)/deadcode:
 	@GOBIN=$(BIN) go install golang.org/x/tools/cmd/deadcode@$(DEADCODE_VERSION)
 
+# promtool is Debian's; the package is taken apart and not installed, so that no server
+# is started.
+.PHONY: promtool
+promtool: ## Fetch promtool, by which tests check metrics and alerts, where apt-get can
+	@command -v promtool >/dev/null || [ -x $(BIN)/promtool ] || { \
+	  fetched=$$(mktemp -d) && trap 'rm -rf "$$fetched"' EXIT && chmod 755 "$$fetched" && cd "$$fetched" && \
+	  apt-get download -q prometheus >/dev/null && dpkg -x prometheus_*.deb . && \
+	  mkdir -p $(BIN) && cp usr/bin/promtool $(BIN)/promtool; }
+
 .PHONY: build
 build: ## Build worker and starter into .bin
 	@go build -o $(BIN)/worker ./worker

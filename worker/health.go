@@ -10,10 +10,7 @@ import (
 
 	promclient "github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel/exporters/prometheus"
-	"go.opentelemetry.io/otel/sdk/metric"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/opentelemetry"
 )
 
 // health serves /metrics, /healthz and /readyz.
@@ -28,12 +25,8 @@ type health struct {
 // newHealth makes the metrics handler for the SDK and our activities alike.
 func newHealth() (*health, client.MetricsHandler, error) {
 	h := &health{polls: newPolls(), registry: promclient.NewRegistry()}
-	exporter, err := prometheus.New(prometheus.WithRegisterer(h.registry), prometheus.WithoutScopeInfo())
-	if err != nil {
-		return nil, nil, err
-	}
-	meter := metric.NewMeterProvider(metric.WithReader(exporter)).Meter("sluice")
-	return h, opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{Meter: meter}), nil
+	handler, err := newMetrics(h.registry)
+	return h, handler, err
 }
 
 // serve listens on address; "" listens nowhere.

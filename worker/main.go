@@ -78,6 +78,7 @@ func run(ctx context.Context, c config, logger *zap.Logger, signals <-chan os.Si
 	}
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
+	health.registry.MustRegister(newSuspendedRequests(clients))
 	reach := newReach(c, clients, logger)
 	health.reach.Store(reach)
 	health.running.Store(true)

@@ -61,6 +61,9 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 		return nil, activities.Final(err)
 	}
 	run.result = result
+	measured := workflow.GetMetricsHandler(ctx)
+	measured.Counter("sluice_ingest_ended").Inc(1)
+	measured.Gauge("sluice_ingest_missing_records").Update(float64(result.Missing))
 	run.show(ending, phaseFinish, "")
 	return result, run.attributes.Show(ending, shell.Shown{State: wire.StateDone, Ended: true})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -73,11 +74,23 @@ func (p *run) trouble() shell.Trouble {
 	}
 }
 
+// measure tells the metrics what is buffered and how many errors came in a row.
+func (p *run) measure(ctx workflow.Context) {
+	m := p.meter(ctx)
+	m.Gauge("sluice_producer_buffered").Update(float64(len(p.Buffer.Records)))
+	m.Gauge("sluice_producer_consecutive_errors").Update(float64(p.ConsecutiveErrors))
+}
+
+func (p *run) meter(ctx workflow.Context) client.MetricsHandler {
+	return workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"stream": p.in.Stream})
+}
+
 // show keeps the search attributes and the details in the Web UI.
 func (p *run) show(ctx workflow.Context) error {
 	if err := p.attributes.Show(p.background, shell.Shown{State: p.State, Type: wire.TypeProducer, Target: p.in.Stream, Trouble: p.trouble(), Ended: len(p.Buffer.Records) == 0}); err != nil {
 		return err
 	}
+	p.measure(ctx)
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**: %s buffered (%d bytes), %d sent", p.State, plural(len(p.Buffer.Records), "record"), p.Buffer.Bytes, p.Buffer.Sent)
 	if p.Buffer.Dropped > 0 {

@@ -200,6 +200,7 @@ func (p *run) settle(ctx workflow.Context) {
 	if len(out.Errors) > 0 {
 		p.KinesisErrors++
 		p.LastErrorType = out.Errors[0].Type
+		p.meter(ctx).Counter("sluice_producer_errors").Inc(1)
 	}
 	if stored == 0 && len(out.Errors) > 0 && dropped < n {
 		p.backOff(ctx, n)
@@ -238,6 +239,7 @@ func (p *run) failed(ctx workflow.Context, n int, err error) {
 	p.note(ctx, Event{Code: code, Message: rootMessage(err), Records: n})
 	p.KinesisErrors++
 	p.LastErrorType = shell.TroubleOf(err).Type
+	p.meter(ctx).Counter("sluice_producer_errors").Inc(1)
 	p.backOff(ctx, n)
 }
 

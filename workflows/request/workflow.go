@@ -198,6 +198,7 @@ func (r *request) failure(ctx workflow.Context) error {
 	errType := activities.TypeRequestFailed
 	if r.gate.Cause == jobchain.ByTTL {
 		errType = activities.TypeExpired
+		workflow.GetMetricsHandler(ctx).Counter("sluice_request_expired").Inc(1)
 	}
 	return temporal.NewNonRetryableApplicationError(r.gate.Reason, errType, nil, r.status(ctx, page{Limit: defaultPage}))
 }

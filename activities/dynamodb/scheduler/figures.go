@@ -10,9 +10,9 @@ import (
 
 // figures are the metrics of an account, by table, index and direction.
 type figures struct {
-	length, age, rate, debt client.MetricsGauge
-	units, refused          client.MetricsCounter
-	told                    throughput.Milli // part of a unit not counted yet
+	length, age, rate, debt  client.MetricsGauge
+	units, refused, unleased client.MetricsCounter
+	told                     throughput.Milli // part of a unit not counted yet
 }
 
 // mostLabels bounds the tables and indexes that metrics tell apart: documents name
@@ -45,12 +45,13 @@ func (l *labels) figures(handler client.MetricsHandler, name accountName) figure
 func newFigures(handler client.MetricsHandler, r throughput.Resource) figures {
 	m := handler.WithTags(map[string]string{"table": r.Table, "index": r.Index, "direction": string(r.Direction)})
 	return figures{
-		length:  m.Gauge("sluice_dynamodb_queue_length"),
-		age:     m.Gauge("sluice_dynamodb_queue_age_seconds"),
-		rate:    m.Gauge("sluice_dynamodb_rate_units_per_second"),
-		debt:    m.Gauge("sluice_dynamodb_debt_units"),
-		units:   m.Counter("sluice_dynamodb_consumed_units"),
-		refused: m.Counter("sluice_dynamodb_throttled_calls"),
+		length:   m.Gauge("sluice_dynamodb_queue_length"),
+		age:      m.Gauge("sluice_dynamodb_queue_age_seconds"),
+		rate:     m.Gauge("sluice_dynamodb_rate_units_per_second"),
+		debt:     m.Gauge("sluice_dynamodb_debt_units"),
+		units:    m.Counter("sluice_dynamodb_consumed_units"),
+		refused:  m.Counter("sluice_dynamodb_throttled_calls"),
+		unleased: m.Counter("sluice_dynamodb_lease_failures"),
 	}
 }
 

@@ -89,6 +89,7 @@ func (s *Scheduler) leased(a *account, asked time.Time, request throughput.Lease
 		return
 	default:
 		a.tenant.Failed(now, err, rand.Float64())
+		a.figures.unleased.Inc(1)
 		a.consumed += request.Consumed // told with the next one
 		a.throttled += request.Throttled
 		if a.tenant.Failures() == 1 {

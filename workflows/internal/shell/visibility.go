@@ -70,6 +70,7 @@ func (a *Attributes) Show(ctx workflow.Context, s Shown) error {
 	case !s.SameTrouble:
 		a.want = OrHeard(ctx, s.Trouble).Type
 	}
+	came := s.State != "" && s.State != a.state
 	var updates []temporal.SearchAttributeUpdate
 	for _, u := range []struct {
 		have *string
@@ -87,6 +88,9 @@ func (a *Attributes) Show(ctx workflow.Context, s Shown) error {
 	}
 	if len(updates) == 0 {
 		return nil
+	}
+	if came {
+		workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"state": s.State}).Counter("sluice_workflow_states").Inc(1)
 	}
 	return workflow.UpsertTypedSearchAttributes(ctx, updates...)
 }
