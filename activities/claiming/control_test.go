@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"sluice/activities"
-	"sluice/internal/duration"
 	"sluice/internal/taskclaim"
 	"sluice/internal/wire"
 )
@@ -79,13 +78,14 @@ func TestAClaimerThatHearsNothingAsks(t *testing.T) {
 // and wakes by what its workflow is told in any case, not by errors that come and go.
 func TestClaimerChangesTheSpacingOfItsHeartbeats(t *testing.T) {
 	open := wire.ClaimControl{State: wire.ClaimOpen, Capacity: 5}
-	made := func(spacing, quiet time.Duration, credit float64) *poller {
+	made := func(spacing, quiet time.Duration, credit float64) *ledger {
 		now := time.Now()
-		p := &poller{Claimer: &Claimer{}, began: now.Add(-time.Hour), active: now.Add(-quiet), credit: taskclaim.Credit{Events: credit, At: now}}
-		p.in.Carry.Spacing = duration.Duration(spacing)
-		return p
+		beats := spacings{least: 10 * time.Second, inForce: max(10*time.Second, spacing), after: activities.Calm{Spacing: 30 * time.Second}.Beats}
+		l := newLedger(wire.PollInput{Queues: []wire.QueueState{{Name: "q"}}}, beats, 10*time.Minute, now)
+		l.began, l.active, l.credit = now.Add(-time.Hour), now.Add(-quiet), taskclaim.Credit{Events: credit, At: now}
+		return l
 	}
-	due := func(p *poller) (time.Duration, bool) { return p.due(open) }
+	due := func(l *ledger) (time.Duration, bool) { return l.due(open, time.Now()) }
 
 	_, ends := due(made(0, 9*time.Minute, 18))
 	require.False(t, ends)
@@ -98,10 +98,10 @@ func TestClaimerChangesTheSpacingOfItsHeartbeats(t *testing.T) {
 	calm := made(30*time.Second, time.Hour+time.Minute, 1)
 	_, ends = due(calm)
 	require.False(t, ends)
-	calm.tell()
+	calm.tell(time.Now())
 	_, ends = due(calm)
 	require.False(t, ends, "an error for which there is no allowance is in the heartbeat only")
-	calm.happened()
+	calm.happened(time.Now())
 	spacing, ends = due(calm)
 	require.True(t, ends)
 	require.Equal(t, 10*time.Second, spacing)

@@ -15,46 +15,26 @@ import (
 )
 
 // memory takes a picture of the state, for a heartbeat or a report.
-func (p *poller) memory() wire.PollMemory {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m := wire.PollMemory{
-		Tasks:    append([]wire.OpenTask(nil), p.tasks...),
-		Lost:     append([]wire.LostTask(nil), p.news.lost...),
-		Poisoned: p.news.poisoned,
-		Excused:  p.news.excused,
-		Queues:   p.queueStates(),
-		Carry: wire.PollCarry{
-			Excused: p.excused.list(), Copied: p.copied.list(), Credit: p.credit, Trouble: p.inTrouble(),
-		},
-	}
-	for h := range p.held {
-		if h.owed {
-			m.Carry.Owed = append(m.Carry.Owed, wire.OwedDelete{Queue: h.from.Name(), MessageID: h.ID, Receipt: h.Receipt, Until: h.Until})
-		}
-	}
+func (p *poller) memory() (m wire.PollMemory) {
+	p.books.remember(&m)
+	p.inbox.remember(&m)
 	return m
 }
 
 // restore takes over from an earlier attempt, or from the activity before.
 func (p *poller) restore(ctx context.Context) error {
 	owed := p.in.Carry.Owed
-	p.tasks = p.in.Carry.Unsure
 	if activity.HasHeartbeatDetails(ctx) {
 		var m wire.PollMemory
 		if err := activity.GetHeartbeatDetails(ctx, &m); err != nil {
 			return err
 		}
-		p.tasks = m.Tasks
-		p.news = pollNews{lost: m.Lost, poisoned: m.Poisoned, excused: m.Excused, other: true, since: time.Now()}
-		p.excused, p.copied, p.credit = rememberAll(m.Carry.Excused), rememberAll(m.Carry.Copied), m.Carry.Credit
-		for _, q := range m.Queues {
-			p.queues[q.Name] = &queueView{state: q}
-		}
+		p.books.restore(m, time.Now())
+		p.inbox.restore(m)
 		owed = m.Carry.Owed
 	}
 	for _, o := range owed {
-		p.adopt(ctx, o)
+		p.inbox.adopt(ctx, o)
 	}
 	return nil
 }
@@ -94,7 +74,7 @@ func (p *poller) startKeepers(ctx context.Context) func() {
 	go p.control.follow(ctx, p.info.ScheduledTime, func() { activities.Notify(p.prompt) })
 	go func() {
 		defer func() { done <- struct{}{} }()
-		every(ctx, p.extendEvery(), func() { p.extendHeld(ctx) })
+		every(ctx, p.inbox.extendEvery(), func() { p.inbox.extendHeld(ctx) })
 	}()
 	go func() {
 		select {
@@ -109,7 +89,7 @@ func (p *poller) startKeepers(ctx context.Context) func() {
 		<-done
 		<-done
 		<-p.control.ended
-		p.removals.Wait()
+		p.inbox.removals.Wait()
 	})
 }
 
@@ -165,72 +145,4 @@ func (p *poller) interrupted(ctx context.Context) error {
 		return err
 	}
 	return context.Cause(ctx)
-}
-
-// settle gives deletes under way a moment; the rest is owed.
-func (p *poller) settle(ctx context.Context) {
-	ended := make(chan struct{})
-	go func() {
-		p.removals.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(time.Second):
-	case <-ctx.Done():
-	}
-}
-
-// idMemory remembers counts by message ID, the latest of them: an older message
-// that is forgotten counts anew, which errs on the side of poison.
-type idMemory struct {
-	order []string
-	count map[string]int64
-}
-
-const rememberAtMost = 500
-
-func rememberAll(ids []wire.RememberedID) idMemory {
-	var m idMemory
-	for _, id := range ids {
-		m.set(id.ID, id.N)
-	}
-	return m
-}
-
-func (m *idMemory) get(id string) int64 { return m.count[id] }
-
-func (m *idMemory) set(id string, n int64) {
-	if m.count == nil {
-		m.count = map[string]int64{}
-	}
-	if _, known := m.count[id]; !known {
-		m.order = append(m.order, id)
-	}
-	m.count[id] = n
-	for len(m.order) > rememberAtMost {
-		delete(m.count, m.order[0])
-		m.order = m.order[1:]
-	}
-}
-
-func (m *idMemory) forget(id string) {
-	if _, known := m.count[id]; !known {
-		return
-	}
-	delete(m.count, id)
-	for i, other := range m.order {
-		if other == id {
-			m.order = append(m.order[:i:i], m.order[i+1:]...)
-			return
-		}
-	}
-}
-
-func (m *idMemory) list() []wire.RememberedID {
-	ids := make([]wire.RememberedID, len(m.order))
-	for i, id := range m.order {
-		ids[i] = wire.RememberedID{ID: id, N: m.count[id]}
-	}
-	return ids
 }

@@ -15,12 +15,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"sluice/activities"
-	"sluice/activities/azurequeue"
 	"sluice/activities/taskservice"
 	"sluice/internal/backoff"
-	"sluice/internal/errortype"
 	"sluice/internal/taskclaim"
-	"sluice/internal/taskmessage"
 	"sluice/internal/wire"
 )
 
@@ -64,29 +61,19 @@ type poller struct {
 	info   activity.Info
 	log    log.Logger
 	meter  client.MetricsHandler
-	limits taskmessage.Limits
 	pace   taskclaim.Pace
-	signed *azurequeue.SignedSource
 	cancel context.CancelCauseFunc
-	began  time.Time
 
 	recall  context.CancelFunc // has the main loop end, when it has finished what it is at
 	control *control
-	trouble *activities.TroubleTeller
 	prompt  chan struct{} // of capacity one: heartbeat now
 
 	beatMu sync.Mutex // one heartbeat at a time, so that a newer one is never overwritten
 
-	mu      sync.Mutex
-	tasks   []wire.OpenTask // started or about to be, not reported yet
-	news    pollNews
-	stuck   errortype.Trouble // why no task can be started
-	active  time.Time         // something happened last
-	credit  taskclaim.Credit
-	excused idMemory
-	copied  idMemory
-	held    map[*held]bool
-	queues  map[string]*queueView
+	books   *ledger
+	inbox   *inbox
+	azure   *azure
+	starter *starter
 
 	empty     int           // sweeps in a row that found nothing
 	nextSweep time.Time     // not before
@@ -95,15 +82,6 @@ type poller struct {
 	full      time.Duration // last wait for a slot
 	freeSince time.Time     // some slots are free since
 	watching  watchState
-	removals  sync.WaitGroup
-}
-
-// pollNews is what has happened since the activity began, for its report.
-type pollNews struct {
-	lost              []wire.LostTask
-	poisoned, excused int64
-	other             bool
-	since             time.Time // of the oldest
 }
 
 // Poll claims tasks until it has something to tell its workflow, which runs it
@@ -131,7 +109,7 @@ func (c *Claimer) Poll(ctx context.Context, in wire.PollInput) (wire.PollReport,
 			return wire.PollReport{}, err
 		}
 		if resting.Err() != nil && ctx.Err() == nil {
-			p.settle(ctx)
+			p.inbox.settle(ctx)
 			m := p.memory()
 			activities.HearOfCancel(ctx, m)
 			return wire.PollReport{}, temporal.NewCanceledError(m)
@@ -140,9 +118,9 @@ func (c *Claimer) Poll(ctx context.Context, in wire.PollInput) (wire.PollReport,
 		if control, err := p.allowed(ctx); err != nil {
 			p.log.Warn("claimer cannot ask its workflow", "error", err)
 		} else {
-			p.believe(control.Early)
-			if spacing, due := p.due(control); due {
-				p.settle(ctx)
+			p.books.confirm(control.Early...) // who told an end had started
+			if spacing, due := p.books.due(control, time.Now()); due {
+				p.inbox.settle(ctx)
 				stop() // the history is followed no more: its place is known
 				return p.reportOf(spacing), nil
 			}
@@ -154,33 +132,24 @@ func (c *Claimer) Poll(ctx context.Context, in wire.PollInput) (wire.PollReport,
 }
 
 func (c *Claimer) newPoller(ctx context.Context, in wire.PollInput, cancel context.CancelCauseFunc) *poller {
-	spec := in.Spec
 	p := &poller{
 		Claimer: c, in: in, info: activity.GetInfo(ctx), log: activity.GetLogger(ctx),
-		meter: activity.GetMetricsHandler(ctx), cancel: cancel, began: time.Now(),
-		limits:  taskmessage.Limits{Warn: spec.WarnDequeueCount, Poison: spec.MaxDequeueCount},
-		pace:    taskclaim.Pace{Interval: spec.Interval.Std(), Max: spec.MaxInterval.Std()},
-		credit:  in.Carry.Credit,
-		excused: rememberAll(in.Carry.Excused),
-		copied:  rememberAll(in.Carry.Copied),
-		held:    map[*held]bool{},
-		queues:  map[string]*queueView{},
+		meter: activity.GetMetricsHandler(ctx), cancel: cancel, azure: newAzure(c, in),
+		pace:    taskclaim.Pace{Interval: in.Spec.Interval.Std(), Max: in.Spec.MaxInterval.Std()},
 		control: newControl(activities.OwnHistory(ctx, c.Temporal).From(in.Carry.Place)),
 		prompt:  make(chan struct{}, 1),
 	}
-	p.active = p.began
-	if spacing := in.Carry.Spacing.Std(); spacing > activities.WaitingHeartbeat {
-		p.active = p.began.Add(-p.calm().Threshold())
+	beats := spacings{least: activities.WaitingHeartbeat, inForce: p.spacing(), after: p.calm().Beats}
+	p.books = newLedger(in, beats, p.calm().Threshold(), time.Now())
+	p.inbox = newInbox(in, p.azure, p.log, p.books, p.count)
+	p.inbox.trouble = activities.TellTrouble(ctx, in.Carry.Trouble).Tell
+	p.starter = &starter{
+		spec: in.Spec, claimer: in.Claimer, taskQueue: in.TaskQueue, temporal: c.Temporal, service: c.Service,
+		payloads: c.Converter, books: p.books, inbox: p.inbox, log: p.log, meter: p.meter,
+		beat: p.beat, allowed: p.allowed, ask: p.ask,
 	}
-	if spec.SignedURLs != nil {
-		p.signed = &azurequeue.SignedSource{Service: c.Service, Spec: *spec.SignedURLs}
-	}
-	for _, q := range in.Queues {
-		p.queues[q.Name] = &queueView{state: q}
-	}
-	p.trouble = activities.TellTrouble(ctx, in.Carry.Trouble)
-	if len(in.Queues) == 0 {
-		p.news.other = true // the first report tells the state of the queues
+	p.azure.malformed = func(ctx context.Context, h *held) {
+		p.starter.report(ctx, &candidate{held: h, runID: h.message.RunID}, wire.ReasonMalformedPayload)
 	}
 	return p
 }
@@ -194,7 +163,7 @@ func (p *poller) step(ctx context.Context, control wire.ClaimControl) time.Durat
 	if wait := p.nextSweep.Sub(now); wait > 0 {
 		return min(wait, controlEvery)
 	}
-	free := p.slots(control).Free()
+	free := p.books.slots(control).Free()
 	if free == 0 {
 		p.freeSince = time.Time{}
 		p.full = min(max(fullWait, p.full+p.full/2), fullWaitMax)
@@ -229,9 +198,7 @@ func (p *poller) pause(s sweepResult) time.Duration {
 	var wait time.Duration
 	if s.found > 0 {
 		p.empty = 0
-		p.mu.Lock()
-		p.stirred()
-		p.mu.Unlock()
+		p.books.stirred(time.Now())
 	} else {
 		p.empty++
 		wait = p.pace.Wait(p.empty, rand.Float64())
@@ -246,27 +213,9 @@ func (p *poller) pause(s sweepResult) time.Duration {
 		wait = refusedRest
 	}
 	p.refused = s.refused
-	p.noteStuck(s.refused, p.failures)
+	p.inbox.noteStuck(s.refused, p.failures)
 	p.nextSweep = time.Now().Add(wait)
 	return min(wait, controlEvery)
-}
-
-// noteStuck takes down whether tasks can be started at all.
-func (p *poller) noteStuck(refused bool, failures int) {
-	var stuck errortype.Trouble
-	switch {
-	case refused:
-		stuck = errortype.Trouble{Type: errortype.InvalidInput, Error: "Temporal refuses what the claimer was set to"}
-	case failures > 1:
-		stuck = errortype.Trouble{Type: errortype.Unavailable, Error: "nobody decides about tasks: the service or Temporal fails"}
-	}
-	p.mu.Lock()
-	changed := stuck != p.stuck
-	p.stuck = stuck
-	p.mu.Unlock()
-	if changed {
-		p.tellTrouble()
-	}
 }
 
 // retryDelay is the back-off after n failures in a row: up to 30 s, at least a
@@ -275,9 +224,6 @@ func retryDelay(n int) time.Duration {
 	policy := backoff.Policy{Base: time.Second, Cap: failureCap}
 	return policy.Ceiling(n)/4 + policy.Delay(n, rand.Float64())*3/4
 }
-
-// sleep waits, but not past the end of the context or the worker's stop.
-func (p *poller) sleep(ctx context.Context, d time.Duration) { sleepUnless(ctx, d, nil) }
 
 // rest is sleep that ends when a message comes.
 func (p *poller) rest(ctx context.Context, d time.Duration) { sleepUnless(ctx, d, p.control.woken) }

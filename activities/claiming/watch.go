@@ -8,7 +8,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"sluice/activities"
-	"sluice/activities/azurequeue"
 	"sluice/internal/wire"
 )
 
@@ -49,33 +48,21 @@ func over(round chan struct{}) bool {
 func (p *poller) watch(ctx context.Context, control wire.ClaimControl) {
 	w := &p.watching
 	now := time.Now()
-	if over(w.round) && p.slots(control).Running > 0 {
+	if over(w.round) && p.books.slots(control).Running > 0 {
 		every := reconcileEvery
 		if control.State == wire.ClaimStopped || len(w.suspects) > 0 {
 			every = controlEvery
 		}
 		if now.Sub(w.reconciled) >= every {
 			w.reconciled = now
-			w.round = p.aside(func() { p.reconcile(ctx, now) })
+			w.round = p.inbox.aside(func() { p.reconcile(ctx, now) })
 		}
 	}
-	if p.signed == nil && over(w.measuring) && now.Sub(w.measured) >= measureEvery {
+	if p.azure.signed == nil && over(w.measuring) && now.Sub(w.measured) >= measureEvery {
 		w.measured = now
-		w.measuring = p.aside(func() { p.measureQueues(ctx) })
+		w.measuring = p.inbox.aside(func() { p.measureQueues(ctx) })
 	}
-	p.claimerGauges(float64(p.slots(control).Running), float64(control.Capacity))
-}
-
-// aside runs f beside the loop; the activity waits for it at its end.
-func (p *poller) aside(f func()) chan struct{} {
-	done := make(chan struct{})
-	p.removals.Add(1)
-	go func() {
-		defer p.removals.Done()
-		defer close(done)
-		f()
-	}()
-	return done
+	p.claimerGauges(float64(p.books.slots(control).Running), float64(control.Capacity))
 }
 
 // reconcile looks at the tasks that run by our books. One that has closed is a
@@ -86,8 +73,9 @@ func (p *poller) reconcile(ctx context.Context, now time.Time) {
 	if err != nil {
 		return
 	}
+	p.books.dropCounted(control)
 	w := &p.watching
-	running := p.runningTasks(control)
+	running := p.books.running(control)
 	seen, suspects := map[string]time.Time{}, map[string]string{}
 	var due []wire.OpenTask
 	for _, t := range running {
@@ -114,27 +102,6 @@ func (p *poller) reconcile(ctx context.Context, now time.Time) {
 	}
 }
 
-// runningTasks are those that the workflow has and those that it does not know
-// of yet, without what has finished.
-func (p *poller) runningTasks(control wire.ClaimControl) []wire.OpenTask {
-	ended := map[string]bool{}
-	for _, id := range control.Early {
-		ended[id] = true
-	}
-	var running []wire.OpenTask
-	for _, t := range control.Tasks {
-		running = append(running, wire.OpenTask{StartedTask: t, Sure: true, Since: t.StartedAt})
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, t := range p.tasks {
-		if !ended[t.ID()] {
-			running = append(running, t)
-		}
-	}
-	return running
-}
-
 // lookAt asks Temporal about some tasks.
 func (p *poller) lookAt(ctx context.Context, control wire.ClaimControl, tasks []wire.OpenTask, now time.Time) {
 	type finding struct {
@@ -150,7 +117,7 @@ func (p *poller) lookAt(ctx context.Context, control wire.ClaimControl, tasks []
 	}
 	inParallel(indexes, func(i int) {
 		f := finding{task: tasks[i]}
-		described, err := p.describe(ctx, f.task.ID())
+		described, err := p.starter.describe(ctx, f.task.ID())
 		f.err = err
 		if err == nil {
 			f.status = statusName(described.RawResponse.GetWorkflowExecutionInfo().GetStatus())
@@ -166,16 +133,16 @@ func (p *poller) lookAt(ctx context.Context, control wire.ClaimControl, tasks []
 		switch {
 		case activities.IsNotFound(f.err) && !f.task.Sure:
 			if now.Sub(f.task.Since) > unsureAge {
-				p.forgetTask(id)
+				p.books.forget(id)
 			}
 		case activities.IsNotFound(f.err):
 			w.suspects[id] = activities.TypeNotFound
 		case f.err != nil:
 		case f.status != "":
-			p.makeSure(id)
+			p.books.confirm(id)
 			w.suspects[id] = f.status
 		default:
-			p.makeSure(id)
+			p.books.confirm(id)
 			w.seen[id] = now
 			if f.told {
 				if w.told == nil {
@@ -195,14 +162,6 @@ func statusName(s enumspb.WorkflowExecutionStatus) string {
 	return strings.TrimPrefix(s.String(), "WORKFLOW_EXECUTION_STATUS_")
 }
 
-func (p *poller) makeSure(id string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if t := p.task(id); t != nil {
-		t.Sure = true
-	}
-}
-
 // endWork terminates what a lost task left running: under a claim the work outlives
 // the runs of its task, and nobody renews that claim any more.
 func (p *poller) endWork(ctx context.Context, t wire.OpenTask) {
@@ -216,43 +175,22 @@ func (p *poller) endWork(ctx context.Context, t wire.OpenTask) {
 
 // lose notes a task that ended without telling, once.
 func (p *poller) lose(t wire.OpenTask, status string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, l := range p.news.lost {
-		if l.TaskID == t.TaskID && l.RunID == t.RunID {
-			return
-		}
+	if p.books.lose(t, status, time.Now()) {
+		p.log.Warn("a task ended without telling its claimer", "task", t.ID(), "status", status)
 	}
-	p.news.lost = append(p.news.lost, wire.LostTask{TaskID: t.TaskID, RunID: t.RunID, Status: status})
-	if p.news.since.IsZero() {
-		p.news.since = time.Now()
-	}
-	p.log.Warn("a task ended without telling its claimer", "task", t.ID(), "status", status)
 }
 
-// measureQueues looks at the queues' lengths, for status and metrics only: no
-// decision rests on an estimate.
+// measureQueues looks at the queues' lengths.
 func (p *poller) measureQueues(ctx context.Context) {
 	for _, ref := range p.in.Spec.Queues {
 		if p.Claimer.Queues == nil || ctx.Err() != nil {
 			return
 		}
-		m, err := p.storeQueue(ref.Name).Measure(ctx)
+		visible, invisible, approximate, age, err := p.azure.length(ctx, ref.Name)
 		if err != nil {
 			continue // polling tells of the queue's errors
 		}
-		invisible := max(0, m.Approximate-m.Visible)
-		if m.Visible == azurequeue.MaxPeek {
-			invisible = 0 // more may be visible than a peek shows: the rest is not known to be invisible
-		}
-		p.mu.Lock()
-		v := p.view(ref.Name)
-		v.state.Visible, v.state.Invisible, v.state.Approximate = m.Visible, invisible, m.Approximate
-		p.mu.Unlock()
-		age := 0.0
-		if !m.Oldest.IsZero() {
-			age = max(0, time.Since(m.Oldest).Seconds())
-		}
-		p.queueGauges(ref.Name, float64(m.Visible), float64(m.Approximate), age)
+		p.inbox.measured(ref.Name, visible, invisible, approximate)
+		p.queueGauges(ref.Name, float64(visible), float64(approximate), age)
 	}
 }
