@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"sluice/activities"
 	"sluice/internal/duration"
 	"sluice/workflows"
 	"sluice/workflows/resumer"
@@ -74,8 +75,7 @@ func (r resumerStartCmd) Run(a *app) error {
 		Action: &client.ScheduleWorkflowAction{ID: resumerSchedule, Workflow: workflows.TypeResumeSuspended, TaskQueue: a.cli.TaskQueue,
 			Args: []any{input}, StaticSummary: "Resumes suspended requests",
 			// Those of its end: a sweep that finds nothing changes none, which would cost.
-			TypedSearchAttributes: temporal.NewSearchAttributes(workflows.AttributeState.ValueSet(workflows.StateDone),
-				workflows.AttributeType.ValueSet(workflows.TypeResumeSuspended))},
+			TypedSearchAttributes: activities.StartAttributes(workflows.StateDone, workflows.TypeResumeSuspended, "")},
 		TriggerImmediately: true,
 	}
 	_, err = c.ScheduleClient().Create(a.ctx, options)

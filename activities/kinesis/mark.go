@@ -27,7 +27,7 @@ type marker struct {
 }
 
 const (
-	markEvery = activities.WorkingHeartbeat
+	markEvery = 4 * time.Second       // and before more is sent than the last one admits to
 	markLeast = 50 * time.Millisecond // between two, however fast records go
 )
 
