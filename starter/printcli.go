@@ -43,6 +43,9 @@ func (a *app) printCLI(command []string) {
 
 func startCommand(l launch, taskQueue string) []string {
 	command := []string{"temporal", "workflow", "start", "--type", l.workflowType, "--task-queue", taskQueue, "--workflow-id", l.id}
+	if l.options.StaticSummary != "" {
+		command = append(command, "--static-summary", l.options.StaticSummary)
+	}
 	return withInput(command, l.input)
 }
 

@@ -137,9 +137,7 @@ func (r quiescenceRunCmd) Run(a *app) error {
 func targetOf(input json.RawMessage) string { return cmp.Or(sourceOf(input).Target(), "a target") }
 
 func sourceOf(input json.RawMessage) wire.Source {
-	var in struct {
-		Source wire.Source `json:"source"`
-	}
+	var in struct{ Source wire.Source }
 	_ = json.Unmarshal(input, &in) // the faults are told by who checks the document
 	return in.Source
 }

@@ -18,6 +18,7 @@ import (
 	"sluice/internal/jobchain"
 	"sluice/internal/limits"
 	watch "sluice/internal/quiescence"
+	"sluice/internal/wire"
 	"sluice/starter/internal/shell"
 	"sluice/workflows"
 	"sluice/workflows/claimtasks"
@@ -84,6 +85,7 @@ func (a *app) start(l launch) (begun, error) {
 		return begun{}, err
 	}
 	l.options.ID = l.id
+	l.options.StaticDetails = wire.About(l.workflowType)
 	if l.options.TypedSearchAttributes.Size() == 0 {
 		l.options.TypedSearchAttributes = activities.StartAttributes(kinds[l.workflowType].state, l.workflowType, l.target)
 	}

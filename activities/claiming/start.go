@@ -247,7 +247,8 @@ func (s *starter) startOptions(c *candidate) client.StartWorkflowOptions {
 		EnableEagerStart:                         true, // its first workflow task comes with the answer
 		Memo:                                     map[string]any{memoClaimer: s.claimer},
 		TypedSearchAttributes:                    activities.StartAttributes(wire.TaskRunning, wire.TypeTask, c.from.Name()),
-		StaticSummary:                            fmt.Sprintf("task %s, run %d, from queue %s", c.message.TaskID, c.runID, c.from.Name()),
+		StaticSummary:                            c.summary(),
+		StaticDetails:                            wire.About(wire.TypeTask),
 		Priority:                                 temporal.Priority{FairnessKey: s.spec.FairnessKey},
 	}
 }

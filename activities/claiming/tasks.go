@@ -3,6 +3,7 @@ package claiming
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"sluice/activities"
 	"sluice/activities/taskservice"
 	"sluice/internal/backoff"
+	"sluice/internal/limits"
 	"sluice/internal/taskclaim"
 	"sluice/internal/wire"
 )
@@ -123,4 +125,22 @@ func terminateWork(ctx context.Context, c client.Client, id string) error {
 		return nil
 	}
 	return err
+}
+
+// longestKey bounds the key in a summary, in bytes: Temporal takes 400.
+const longestKey = 200
+
+// summary is the task's line in the Web UI: the object that it works on, where its
+// payload names one by `args.key`, as the tasks of Ingest do.
+func (c *candidate) summary() string {
+	var work struct {
+		Args struct {
+			Key string `json:"key"`
+		} `json:"args"`
+	}
+	words := fmt.Sprintf("task %s, run %d, from queue %s", c.message.TaskID, c.runID, c.from.Name())
+	if len(c.payload) > largePayload || json.Unmarshal([]byte(c.payload), &work) != nil || work.Args.Key == "" {
+		return words
+	}
+	return limits.Clip(work.Args.Key, longestKey) + " — " + words
 }

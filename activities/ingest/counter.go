@@ -26,6 +26,7 @@ func (i *Activities) JoinCount(ctx context.Context, p wire.IngestPlan) error {
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		Memo:                     map[string]any{wire.MemoStartedBy: holderOf(p)},
 		TypedSearchAttributes:    activities.StartAttributes(wire.StateOpen, wire.TypeCountObjects, wire.QueueName(p.Notifications)),
+		StaticDetails:            wire.About(wire.TypeCountObjects),
 		StaticSummary:            "Counts the objects announced on " + wire.QueueName(p.Notifications),
 	}, wire.TypeCountObjects, map[string]any{"queueUrl": p.Notifications, "table": p.Table, "key": "bucket"})
 	handle, err := i.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{

@@ -86,6 +86,28 @@ func (c *Chain) StoppedJobs(most int) (jobs []int) {
 	return jobs
 }
 
+// Behind names jobs that wait for job i, so many at most, and counts the others.
+func (c *Chain) Behind(i, most int) (ids []string, more int) {
+	for _, n := range c.next[i] {
+		switch {
+		case c.jobs[n].state != Pending:
+		case len(ids) < most:
+			ids = append(ids, c.doc.Jobs[n].ID)
+		default:
+			more++
+		}
+	}
+	return ids, more
+}
+
+// NextWaiting is the job whose next dispatch is due first of those that wait for it.
+func (c *Chain) NextWaiting() (i int, ok bool) {
+	if len(c.queue.later) == 0 {
+		return 0, false
+	}
+	return c.queue.later[0].job, true
+}
+
 // Waits is the trouble of a job that failed and waits for its next dispatch. A single
 // failure is none, which the next one mends most often, unless the wait is long.
 func (c *Chain) Waits(now time.Time) errortype.Trouble {

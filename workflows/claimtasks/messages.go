@@ -65,7 +65,7 @@ func (c *claimer) onDrain(ctx workflow.Context, raw json.RawMessage) (Status, er
 			return Status{}, err
 		}
 	}
-	if _, err := workflow.AwaitWithTimeout(ctx, u.Wait.Std(), func() bool { return c.ended }); err != nil {
+	if _, err := shell.AwaitFor(ctx, u.Wait.Std(), "until drain is answered", func() bool { return c.ended }); err != nil {
 		return Status{}, err
 	}
 	return c.answer(ctx)

@@ -159,7 +159,7 @@ func (s *carried) details() string {
 		}
 	}
 	if at := s.Carry.Credit.At; s.State != wire.ClaimStopped && !at.IsZero() {
-		fmt.Fprintf(&b, "\n\nAs of %s; `starter claim status` shows what was started since.\n", at.UTC().Format("2006-01-02 15:04:05 UTC"))
+		fmt.Fprintf(&b, "\n\nFigures of %s; `starter claim status` shows what was started since.\n", at.UTC().Format(shell.Instant))
 	}
 	return b.String()
 }
@@ -180,13 +180,13 @@ func (c *claimer) trouble() shell.Trouble {
 
 // show brings search attributes and the Web UI's details up to date.
 func (c *claimer) show(ctx workflow.Context) error {
-	details := shell.TroubleLine(c.trouble()) + c.state.details()
+	details := c.state.details()
 	if unpolled := c.unpolled(); unpolled != "" {
 		details += "\n\nIts queues are " + unpolled + ".\n"
 	}
 	if c.failed != "" {
 		details += "\n\nThe polling activity failed and is started again: " + c.failed
 	}
-	workflow.SetCurrentDetails(ctx, details)
+	shell.ShowDetails(ctx, workflow.Now(ctx), c.trouble(), details)
 	return c.shown.Show(ctx, shell.Shown{State: c.state.State, Type: wire.TypeClaimTasks, Target: c.in.target(), Trouble: c.trouble(), Ended: c.ended})
 }

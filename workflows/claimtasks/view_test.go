@@ -24,7 +24,7 @@ func TestDetailsOfAClaimer(t *testing.T) {
 	for _, want := range []string{
 		"**Claiming**, 1 of 10 slots in use.", "Claimed 2, finished 1 (1 not completed), poisoned 1, excused deliveries 3.",
 		"- `high`: 4 visible, about 9 in all", "- `low`: 0 visible, about 0 in all; errors so far: 2; last: AzureQueue.Receive: HTTP 404 QueueNotFound",
-		"As of 2026-01-02 03:00:00 UTC; `starter claim status`",
+		"Figures of 2026-01-02 03:00:00 UTC; `starter claim status`",
 	} {
 		require.Contains(t, text, want)
 	}

@@ -69,7 +69,7 @@ func (m *monitor) handleDrain(ctx workflow.Context) error {
 			return Status{}, err
 		}
 		m.endAs(countDraining)
-		if _, err := workflow.AwaitWithTimeout(ctx, in.Wait.Std(), func() bool { return m.over }); err != nil {
+		if _, err := shell.AwaitFor(ctx, in.Wait.Std(), "until stop or drain is answered", func() bool { return m.over }); err != nil {
 			return Status{}, err
 		}
 		return m.status()

@@ -68,7 +68,6 @@ func (m *monitor) show(ctx workflow.Context) error {
 	f := m.figures
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**: counts what `%s` announces in `%s`\n\n", m.state, queueOf(m.in.QueueURL), m.in.Table)
-	b.WriteString(shell.TroubleLine(m.trouble()))
 	fmt.Fprintf(&b, "- messages: %d; events in them: %d; objects with news: %d; batches written: %d\n", f.Messages, f.Events, f.News, f.Batches)
 	fmt.Fprintf(&b, "- passed over: %d; deliveries that can't be read: %d; keys that can't be decoded: %d\n", f.Passed, f.Unreadable, f.RawKeys)
 	if !f.LastMessageAt.IsZero() {
@@ -83,7 +82,7 @@ func (m *monitor) show(ctx workflow.Context) error {
 	if chart := f.Arrivals.Chart(m.asOf); chart != "" {
 		fmt.Fprintf(&b, "\nNews:\n\n```\n%s\n```\n", chart)
 	}
-	fmt.Fprintf(&b, "\nAs of %s; `starter count status` shows the figures since.\n", m.asOf.Format("15:04:05 UTC"))
-	workflow.SetCurrentDetails(ctx, b.String())
+	b.WriteString("\n`starter count status` shows the figures since.\n")
+	shell.ShowDetails(ctx, m.asOf, m.trouble(), b.String())
 	return m.shown.Show(ctx, shell.Shown{State: m.state, Type: wire.TypeCountObjects, Target: queueOf(m.in.QueueURL), Trouble: m.trouble(), Ended: m.over})
 }

@@ -10,6 +10,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // claimer is the ClaimTasks that a run has started; nobody else's.
@@ -27,6 +28,7 @@ func (c *claimer) start(ctx workflow.Context, ingestion, queue string, input any
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		TypedSearchAttributes: activities.StartAttributes(wire.ClaimOpen, wire.TypeClaimTasks, queue),
+		StaticDetails:         wire.About(wire.TypeClaimTasks),
 		StaticSummary:         "Claims the tasks of " + ingestion,
 	}
 	c.future = workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), wire.TypeClaimTasks, input)
@@ -54,7 +56,7 @@ func (c *claimer) end(ctx workflow.Context, drain bool) {
 	err := leave(ctx, message+" "+c.execution.ID, wire.TemporalTell,
 		wire.TellInput{WorkflowID: c.execution.ID, FirstRunID: c.execution.RunID, Update: message, Input: json.RawMessage("{}")})
 	if err == nil {
-		_, err = workflow.AwaitWithTimeout(ctx, endingTime, c.future.IsReady)
+		_, err = shell.AwaitFor(ctx, endingTime, "until the claimer has ended, or is left to itself", c.future.IsReady)
 	}
 	if ctx.Err() != nil {
 		return // it is ended when the run is

@@ -146,6 +146,7 @@ func (r *run) settle(ctx workflow.Context) error {
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		TypedSearchAttributes: activities.StartAttributes(quiescence.Waiting, wire.TypeQuiescence, wire.Source{DynamoDB: &wire.DynamoDBSource{Table: r.in.Table}}.Target()),
+		StaticDetails:         wire.About(wire.TypeQuiescence),
 		StaticSummary:         "Decides that the last record of " + r.plan.Workflow + " has landed",
 	}
 	if !r.deadline.IsZero() {

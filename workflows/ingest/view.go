@@ -73,7 +73,7 @@ func (r *run) show(ctx workflow.Context, phase, words string) {
 func (r *run) showTrouble(ctx workflow.Context) {
 	_ = r.attributes.Show(ctx, shell.Shown{Trouble: r.trouble(), Ended: r.result != nil}) // fails only where another does, which is told
 	phase, words := r.phase, r.words
-	details := shell.TroubleLine(shell.OrHeard(ctx, r.trouble())) + fmt.Sprintf("**%s** %s\n\n", phase, words)
+	details := fmt.Sprintf("**%s** %s\n\n", phase, words)
 	if r.result != nil {
 		details = fmt.Sprintf("**DONE** %d of %d records delivered, %d missing, %d duplicated. Report: `s3://%s/%s`\n\n",
 			r.result.Delivered, r.result.Records, r.result.Missing, r.result.Duplicated, r.result.Report.Bucket, r.result.Report.Key)
@@ -84,5 +84,5 @@ func (r *run) showTrouble(ctx workflow.Context) {
 	if !r.deadline.IsZero() {
 		details += fmt.Sprintf("\n\nDeadline %s.", r.deadline.Format(time.RFC3339))
 	}
-	workflow.SetCurrentDetails(ctx, details)
+	shell.ShowDetails(ctx, r.now(), shell.OrHeard(ctx, r.trouble()), details)
 }

@@ -10,7 +10,7 @@ import (
 type state struct {
 	State             string             `json:"state"`
 	Buffer            recordbatch.Buffer `json:"buffer"`
-	Since             time.Time          `json:"since,omitzero"` // when the first record that waits for company came
+	Since             time.Time          `json:"since,omitzero"` // when the first record that waits for a fuller batch came
 	KinesisErrors     int64              `json:"kinesisErrors"`
 	ConsecutiveErrors int                `json:"consecutiveErrors"`
 	NextAttemptAt     time.Time          `json:"nextAttemptAt,omitzero"`

@@ -17,7 +17,7 @@ import (
 type Input struct {
 	Stream        string            `json:"stream" doc:"required"`
 	BatchSize     int               `json:"batchSize"`     // records in a batch, 1 to 500
-	FlushInterval duration.Duration `json:"flushInterval"` // a record's wait for company; 0: only full batches and flushes go
+	FlushInterval duration.Duration `json:"flushInterval"` // a record's longest wait for a fuller batch; 0: only full batches and flushes go
 	BufferSize    int               `json:"bufferSize"`    // records
 	BufferBytes   int               `json:"bufferBytes"`   // of encoded JSON, at most 1.25 MiB
 	MaxAttempts   int               `json:"maxAttempts"`   // a record is refused so often before it is dropped

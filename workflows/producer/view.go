@@ -96,7 +96,7 @@ func (p *run) show(ctx workflow.Context) error {
 	if p.Buffer.Dropped > 0 {
 		fmt.Fprintf(&b, ", **%d dropped**", p.Buffer.Dropped)
 	}
-	b.WriteString(".\n\n" + shell.TroubleLine(p.trouble()))
+	b.WriteString(".\n\n")
 	if p.closing.flushes {
 		fmt.Fprintf(&b, "\nCancelled: what is buffered is sent until %s.\n", p.closing.until.UTC().Format(time.RFC3339))
 	}
@@ -114,7 +114,7 @@ func (p *run) show(ctx workflow.Context) error {
 	}
 	if text := b.String(); text != p.details {
 		p.details = text
-		workflow.SetCurrentDetails(ctx, text)
+		shell.ShowDetails(ctx, workflow.Now(p.background), p.trouble(), text)
 	}
 	return nil
 }

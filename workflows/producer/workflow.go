@@ -28,7 +28,7 @@ const (
 //
 // Messages: updates add, flush, start, stop; queries status, events.
 //
-// History: an `add` costs 2 events, a batch 3, a wait for company or for a repeat
+// History: an `add` costs 2 events, a batch 3, a wait for a fuller batch or for a repeat
 // 2, besides workflow tasks. An idle Producer adds none.
 func Workflow(ctx workflow.Context, raw json.RawMessage) error {
 	p, err := newRun(ctx, raw)
@@ -148,9 +148,9 @@ func (p *run) wakeAt(ctx workflow.Context) time.Time {
 
 func (p *run) waitsFor() string {
 	if p.ready() {
-		return "repeat after an error"
+		return "until the batch is sent again, after an error"
 	}
-	return "wait for company"
+	return "until the first buffered record has waited for flushInterval"
 }
 
 func (p *run) batchEnded() bool { return p.batch != nil && p.batch.IsReady() }
@@ -175,7 +175,7 @@ func (p *run) settle(ctx workflow.Context) {
 	err := p.batch.Get(ctx, &out)
 	p.batch = nil
 	n := p.Buffer.InFlight
-	p.Buffer.Due = max(p.Buffer.Due, n) // what stays of it needs no company
+	p.Buffer.Due = max(p.Buffer.Due, n) // what stays of it need not wait again
 	if err != nil {
 		p.failed(ctx, n, err)
 		return

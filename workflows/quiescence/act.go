@@ -31,7 +31,7 @@ func (o *observer) act(ctx workflow.Context) {
 			}
 			o.then.end(then, failure)
 			if status, err := o.status(); err == nil {
-				workflow.SetCurrentDetails(ctx, o.details(status)) // no event
+				shell.ShowDetails(ctx, workflow.Now(ctx), o.trouble(ctx), o.details(status))
 			}
 		})
 	}

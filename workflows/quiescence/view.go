@@ -19,7 +19,7 @@ func (o *observer) show(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	workflow.SetCurrentDetails(ctx, o.details(status))
+	shell.ShowDetails(ctx, status.AsOf, o.trouble(ctx), o.details(status))
 	return o.shown.Show(ctx, shell.Shown{State: status.Phase, Type: wire.TypeQuiescence, Target: o.in.Source.Target(), Trouble: o.trouble(ctx), Ended: o.over})
 }
 
@@ -39,13 +39,12 @@ func (o *observer) trouble(ctx workflow.Context) shell.Trouble {
 func (o *observer) details(s Status) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**: %s\n\n", s.Phase, o.words(s))
-	b.WriteString(shell.TroubleLine(o.trouble(o.ctx)))
 	fmt.Fprintf(&b, "- %d seen, generation %d\n", s.Count, s.Generation)
 	fmt.Fprintf(&b, "- %d of %d unchanged polls, %d polls, %d failed\n", s.Repeats, s.RepeatsNeeded, s.Polls, s.FailedPolls)
 	for _, line := range []struct {
 		what string
 		at   *time.Time
-	}{{"last change", s.LastChangeAt}, {"next poll", s.NextPollAt}, {"quiet at the earliest", s.QuietAt}, {"deadline", shell.TimeOrNil(o.rule.Deadline)}} {
+	}{{"last change", s.LastChangeAt}, {"deadline", shell.TimeOrNil(o.rule.Deadline)}} {
 		if line.at != nil {
 			fmt.Fprintf(&b, "- %s: %s\n", line.what, line.at.UTC().Format("2006-01-02 15:04:05 UTC"))
 		}
@@ -62,7 +61,7 @@ func (o *observer) details(s Status) string {
 		fmt.Fprintf(&b, "\nArrivals:\n\n```\n%s\n```\n", chart)
 	}
 	if s.Phase != quiescence.Done {
-		fmt.Fprintf(&b, "\nAs of %s; `starter quiescence status` shows the polls since.\n", s.AsOf.UTC().Format("15:04:05 UTC"))
+		b.WriteString("\n`starter quiescence status` shows the polls since.\n")
 	}
 	return b.String()
 }

@@ -65,13 +65,38 @@ func (r *request) arm(ctx workflow.Context) {
 			at = shell.Soonest(at, r.gate.GraceUntil)
 		}
 	}
-	r.wake.Set(r.ctx, at, "next: a deadline, a retry or the end of a grace")
+	r.wake.Set(r.ctx, at, r.waitsUntil(at))
+}
+
+// waitsUntil says what the timer to an instant is for.
+func (r *request) waitsUntil(at time.Time) string {
+	switch {
+	case at.Equal(r.gate.DeadlineAt):
+		return "deadline of the request"
+	case r.gate.State == jobchain.Suspended && at.Equal(r.gate.ResumeBy):
+		return "suspension expires " + at.UTC().Format("15:04 UTC")
+	case at.Equal(r.answerBy):
+		return "until suspend is answered"
+	case r.gate.State != jobchain.Running:
+		return "end of the grace of jobs that were asked to stop"
+	case r.task.over:
+		return "more jobs in the next workflow task"
+	}
+	if i, ok := r.chain.NextWaiting(); ok && at.Equal(r.chain.WakeAt()) {
+		return "retry of " + r.chain.Job(i).ID
+	}
+	for _, t := range r.tries {
+		if at.Equal(t.untakenUntil) {
+			return "until it is clear that a worker has taken " + r.chain.Job(t.job).ID
+		}
+	}
+	return "until a child request may be over its timeout"
 }
 
 // publish shows where the request is in the Web UI.
 func (r *request) publish(ctx workflow.Context) {
 	_ = r.shown.Show(ctx, shell.Shown{Trouble: r.trouble(ctx), Ended: r.gate.State != jobchain.Running}) // fails only where another does, which is told
-	workflow.SetCurrentDetails(ctx, r.details(ctx))
+	shell.ShowDetails(ctx, workflow.Now(ctx), r.trouble(ctx), r.details(ctx))
 }
 
 // Rows of the job table in the details: what runs or was stopped, and what failed
@@ -94,7 +119,6 @@ func (r *request) details(ctx workflow.Context) string {
 		fmt.Fprintf(&b, ", %d stopped", stopped)
 	}
 	b.WriteString("\n\n")
-	b.WriteString(shell.TroubleLine(r.trouble(ctx)))
 	r.detailsOfWait(&b, workflow.Now(ctx))
 	rows := r.tries[:min(len(r.tries), detailsRunning)]
 	stopped := r.chain.StoppedJobs(detailsRunning - len(rows))
@@ -102,7 +126,7 @@ func (r *request) details(ctx workflow.Context) string {
 	if len(rows)+len(stopped)+len(failed) == 0 {
 		return b.String()
 	}
-	b.WriteString("| job | state | try | since | error |\n|---|---|---|---|---|\n")
+	b.WriteString("| job | what | task queue | state | try | dispatched | waits behind it | trouble or error |\n|---|---|---|---|---|---|---|---|\n")
 	for _, t := range rows {
 		r.detailsRow(&b, t.job, r.tryTrouble(t, workflow.Now(ctx)))
 	}
@@ -144,8 +168,22 @@ func (r *request) detailsRow(b *strings.Builder, i int, trouble string) {
 	if trouble == "" {
 		trouble = errorText(v.Type, v.Error)
 	}
-	fmt.Fprintf(b, "| %s | %s | %d | %s | %s |\n", r.chain.Job(i).ID, v.State, v.Tries,
-		v.Started.UTC().Format(time.RFC3339), markdown(trouble))
+	j := r.chain.Job(i)
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s | %s | %s |\n", j.ID, markdown(j.Name()), markdown(r.queueOf(j)), v.State, v.Tries,
+		v.Started.UTC().Format(shell.Instant), r.behind(i), markdown(trouble))
+}
+
+// mostBehind is how many jobs that wait for another are named.
+const mostBehind = 3
+
+// behind names jobs that wait for job i.
+func (r *request) behind(i int) string {
+	ids, more := r.chain.Behind(i, mostBehind)
+	text := strings.Join(ids, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // lastFailures are the jobs of the latest failures in the log, newest first.

@@ -63,6 +63,7 @@ func (r *request) startChild(i, number int, input json.RawMessage) *try {
 		ParentClosePolicy:   enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		WaitForCancellation: true,
 		Priority:            r.priority(j),
+		StaticDetails:       wire.About(j.Workflow),
 		StaticSummary:       fmt.Sprintf("job %s of %s, try %d", j.ID, r.id, number),
 	}
 	if c.isRequest {

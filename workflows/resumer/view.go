@@ -77,6 +77,6 @@ func (s *sweep) show(ctx workflow.Context) error {
 
 func (s *sweep) publish(ctx workflow.Context) {
 	_ = s.shown.Show(ctx, shell.Shown{}) // fails only where another does, which is told
-	workflow.SetCurrentDetails(ctx, shell.TroubleLine(shell.Heard(ctx))+fmt.Sprintf("%d suspended requests: %d resumed, %d skipped, %d failed, %d waiting",
+	shell.ShowDetails(ctx, workflow.Now(ctx), shell.Heard(ctx), fmt.Sprintf("%d suspended requests: %d resumed, %d skipped, %d failed, %d waiting",
 		s.total, len(s.result.Resumed), len(s.result.Skipped), len(s.result.Failed), len(s.waiting)))
 }

@@ -54,7 +54,7 @@ func (t *task) show(ctx workflow.Context) {
 	if t.lastError != "" {
 		words += "\n\nLast error: " + t.lastError
 	}
-	workflow.SetCurrentDetails(ctx, shell.TroubleLine(shell.Heard(ctx))+words)
+	shell.ShowDetails(ctx, workflow.Now(ctx), shell.Heard(ctx), words)
 	// Who started the task has set all but its trouble.
 	_ = t.shown.Show(ctx, shell.Shown{Ended: t.finished != nil}) // fails only where another does, which is told
 }

@@ -29,6 +29,7 @@ func (t *task) begin(ctx workflow.Context) {
 		WaitForCancellation:   true,
 		ParentClosePolicy:     policy,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticDetails:         wire.About(t.in.Run.Workflow),
 		StaticSummary:         fmt.Sprintf("the work of task %s, run %d", t.in.TaskID, t.in.RunID),
 		Priority:              temporal.Priority{FairnessKey: t.in.FairnessKey},
 	}
@@ -105,7 +106,7 @@ func (t *task) awaitWork(ctx workflow.Context) (over bool, err error) {
 	if t.in.Claim != nil && t.why != endConflict {
 		patience = max(0, min(patience, t.lease.TakenUntil.Sub(workflow.Now(ctx))))
 	}
-	if _, err = workflow.AwaitWithTimeout(ctx, patience, func() bool { return t.ended }); err == nil && !t.ended {
+	if _, err = shell.AwaitFor(ctx, patience, "until the outcome of work that does not stop is dropped", func() bool { return t.ended }); err == nil && !t.ended {
 		t.terminate(ctx)
 	}
 	return false, err

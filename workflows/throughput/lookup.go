@@ -39,7 +39,7 @@ func (r *budget) awaitLookUp(ctx workflow.Context) error {
 		return nil
 	}
 	r.waiting++
-	_, err := workflow.AwaitWithTimeout(ctx, firstLookUp, func() bool { return r.owner.Ready() || r.describing == nil })
+	_, err := shell.AwaitFor(ctx, firstLookUp, "until it is known what is provisioned, or leases are given without", func() bool { return r.owner.Ready() || r.describing == nil })
 	r.waiting--
 	return err
 }

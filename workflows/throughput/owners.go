@@ -32,7 +32,7 @@ func (o Owners) Options(resource string) (options client.StartWorkflowOptions, i
 		TaskQueue:                o.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            "capacity of " + resource,
-		StaticDetails:            "Shares the capacity of this table or index among all workers. It ends by itself when nobody has used it for ten minutes.",
+		StaticDetails:            wire.About(wire.TypeThroughput),
 	}, map[string]string{"resource": resource}
 }
 

@@ -48,7 +48,6 @@ func (r *budget) details(ctx workflow.Context) {
 	r.detailedAt = now
 	s := r.status(ctx)
 	var b strings.Builder
-	b.WriteString(shell.TroubleLine(shell.OrHeard(ctx, r.owner.Trouble())))
 	switch {
 	case s.Paused && s.PausedUntil != nil:
 		fmt.Fprintf(&b, "**Paused** until %s: %s\n\n", s.PausedUntil.UTC().Format(time.RFC3339), s.Reason)
@@ -78,7 +77,7 @@ func (r *budget) details(ctx workflow.Context) {
 	}
 	if b.String() != r.lastDetails {
 		r.lastDetails = b.String()
-		workflow.SetCurrentDetails(ctx, r.lastDetails)
+		shell.ShowDetails(ctx, s.AsOf, shell.OrHeard(ctx, r.owner.Trouble()), r.lastDetails)
 	}
 }
 
