@@ -19,7 +19,8 @@ func RequestAttributes(raw json.RawMessage) temporal.SearchAttributes {
 	var doc jobchain.Document
 	kind := wire.TypeRequest
 	var faults document.Faults
-	if json.Unmarshal(raw, &doc) == nil && doc.Type != "" {
+	_ = json.Unmarshal(raw, &doc) // of a document that is refused, what can be read
+	if doc.Type != "" {
 		if limits.CheckAttribute(&faults, "type", doc.Type); faults.Err() == nil {
 			kind = doc.Type
 		}
