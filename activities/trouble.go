@@ -20,7 +20,7 @@ import (
 // service that comes and goes all day stays cheap. An activity that does not fail
 // tells nothing. nil tells nobody.
 type TroubleTeller struct {
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // it lives as long as the activity whose trouble it tells
 	send func(context.Context, errortype.Trouble) error
 
 	mu         sync.Mutex
