@@ -30,6 +30,3 @@ func ClaimID(name string) string { return wire.ClaimID(name) }
 
 // TaskRunID is the ID of the workflow that does the work of a task.
 func TaskRunID(task string) string { return wire.TaskRunID(task) }
-
-// ChildID is the ID of the child workflow that is try number try of a job.
-func ChildID(request, job, try string) string { return wire.ChildID(request, job, try) }
