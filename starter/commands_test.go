@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,8 +11,14 @@ import (
 // Arguments make a document and a message; the temporal command that is shown has
 // both.
 func TestArgumentsMakeDocuments(t *testing.T) {
-	start := func(workflowType, id, input string) string {
-		return "temporal workflow start --type " + workflowType + " --task-queue sluice --workflow-id " + id + " --input '" + input + "'"
+	summaries := map[string]string{
+		"r": "%s: 1 jobs", "producer/events": "Durable buffer in front of the stream events", "q": "Waits until %s is quiet",
+		"count/landed": "Counts what http://h/1/landed announces", "claim/tasks": "Claims tasks as tasks", "claim/mine": "Claims tasks as mine",
+		"s": "Resumes suspended requests", "k": "%s: 1 jobs",
+	}
+	start := func(kind, id, input string, named ...any) string {
+		return "temporal workflow start --type " + kind + " --task-queue sluice --workflow-id " + id +
+			" --static-summary '" + fmt.Sprintf(summaries[id], named...) + "' --input '" + input + "'"
 	}
 	update := func(id, name, input string) string {
 		return "temporal workflow update execute --workflow-id " + id + " --name " + name + " --input '" + input + "'"
@@ -21,9 +28,9 @@ func TestArgumentsMakeDocuments(t *testing.T) {
 	}
 	const jobs = `{"jobs":[{"id":"a","activity":"x"}]}`
 	for args, c := range map[string]struct{ stdin, want string }{
-		"request run --id r -f -":                                   {jobs, start("Request", "r", jobs)},
-		"request run --id r -f - --type t --deadline 1h":            {jobs, start("Request", "r", `{"deadline":"1h","jobs":[{"id":"a","activity":"x"}],"type":"t"}`)},
-		"request run --id r -f - --args {\"n\":1}":                  {jobs, start("Request", "r", `{"args":{"n":1},"jobs":[{"id":"a","activity":"x"}]}`)},
+		"request run --id r -f -":                                   {jobs, start("Request", "r", jobs, "Request")},
+		"request run --id r -f - --type t --deadline 1h":            {jobs, start("Request", "r", `{"deadline":"1h","jobs":[{"id":"a","activity":"x"}],"type":"t"}`, "t")},
+		"request run --id r -f - --args {\"n\":1}":                  {jobs, start("Request", "r", `{"args":{"n":1},"jobs":[{"id":"a","activity":"x"}]}`, "Request")},
 		"request suspend r --ttl 4h":                                {"", update("r", "suspend", `{"ttl":"4h"}`)},
 		"request suspend r":                                         {"", update("r", "suspend", `{}`)},
 		"request resume r --holder me --token 7":                    {"", update("r", "resume", `{"holder":"me","token":7}`)},
@@ -38,8 +45,8 @@ func TestArgumentsMakeDocuments(t *testing.T) {
 		"producer flush events --stop":                              {"", update("producer/events", "flush", `{"stop":true}`)},
 		"producer stop events":                                      {"", update("producer/events", "stop", `{}`)},
 		"producer events events":                                    {"", query("producer/events", "events")},
-		"quiescence run --id q --bucket b --delay 5s --repeats 3":   {"", start("Quiescence", "q", `{"delay":{"base":"5s"},"repeats":3,"source":{"s3":{"bucket":"b","prefix":""}}}`)},
-		"quiescence run --id q --table t --counter c":               {"", start("Quiescence", "q", `{"source":{"dynamodb":{"key":{"id":{"S":"c"}},"table":"t"}}}`)},
+		"quiescence run --id q --bucket b --delay 5s --repeats 3":   {"", start("Quiescence", "q", `{"delay":{"base":"5s"},"repeats":3,"source":{"s3":{"bucket":"b","prefix":""}}}`, "b")},
+		"quiescence run --id q --table t --counter c":               {"", start("Quiescence", "q", `{"source":{"dynamodb":{"key":{"id":{"S":"c"}},"table":"t"}}}`, "t")},
 		"quiescence tune q --quiet-for 1m":                          {"", update("q", "tune", `{"quietFor":"1m"}`)},
 		"quiescence finish q --reason x":                            {"", update("q", "finish", `{"reason":"x"}`)},
 		"count run --queue-url http://h/1/landed --table t":         {"", start("CountObjects", "count/landed", `{"queueUrl":"http://h/1/landed","table":"t"}`)},
@@ -52,7 +59,7 @@ func TestArgumentsMakeDocuments(t *testing.T) {
 		"throughput status dynamodb/r/t/read":                       {"", query("throughput/dynamodb/r/t/read", "status")},
 		"throughput status throughput/dynamodb/r/t/read":            {"", query("throughput/dynamodb/r/t/read", "status")},
 		"resumer once --id s --max-parallel 2":                      {"", start("ResumeSuspended", "s", `{"maxParallel":2}`)},
-		"kinesis put-records --id k -f - --priority 1 --timeout 1m": {`{"StreamName":"s","Records":[]}`, start("Request", "k", `{"jobs":[{"activity":"Kinesis.PutRecords","heartbeat":"15s","id":"call","input":{"$literal":{"StreamName":"s","Records":[]}},"priority":1,"timeout":"1m"}],"type":"Kinesis.PutRecords"}`)},
+		"kinesis put-records --id k -f - --priority 1 --timeout 1m": {`{"StreamName":"s","Records":[]}`, start("Request", "k", `{"jobs":[{"activity":"Kinesis.PutRecords","heartbeat":"15s","id":"call","input":{"$literal":{"StreamName":"s","Records":[]}},"priority":1,"timeout":"1m"}],"type":"Kinesis.PutRecords"}`, "Kinesis.PutRecords")},
 	} {
 		t.Run(args, func(t *testing.T) {
 			status, stdout, stderr := call(t, c.stdin, append([]string{"--dry-run"}, strings.Fields(args)...)...)
