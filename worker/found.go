@@ -22,7 +22,7 @@ import (
 const lookTimeout = 2 * time.Second
 
 // tellFound logs, as the first line, what the worker is and what it found.
-func tellFound(ctx context.Context, c config, made *clients, logger *zap.Logger) {
+func tellFound(ctx context.Context, c sluice.Config, made *sluice.Clients, logger *zap.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	var amazon, deployment []zap.Field
@@ -31,7 +31,7 @@ func tellFound(ctx context.Context, c config, made *clients, logger *zap.Logger)
 	looks.Go(func() { deployment = foundDeployment(ctx, c, made) })
 	looks.Wait()
 	fields := []zap.Field{
-		zap.String("version", sluice.Version()), zap.String("temporal", made.address), zap.String("namespace", made.namespace),
+		zap.String("version", sluice.Version()), zap.String("temporal", made.Address), zap.String("namespace", made.Namespace),
 		zap.String("taskQueue", c.TaskQueue),
 	}
 	fields = append(append(fields, deployment...), amazon...)
@@ -43,43 +43,43 @@ func tellFound(ctx context.Context, c config, made *clients, logger *zap.Logger)
 }
 
 // foundDeployment is the version that the worker is of, and how to make it current.
-func foundDeployment(ctx context.Context, c config, made *clients) []zap.Field {
+func foundDeployment(ctx context.Context, c sluice.Config, made *sluice.Clients) []zap.Field {
 	if c.Deployment == "" {
 		return []zap.Field{zap.String("deployment", "none")}
 	}
 	fields := []zap.Field{zap.String("deployment", c.Deployment), zap.String("buildId", c.BuildID)}
-	current, err := isCurrent(ctx, made.temporal, c.Deployment, c.BuildID)
+	current, err := isCurrent(ctx, made.Temporal, c.Deployment, c.BuildID)
 	var none *serviceerror.NotFound // before its first worker polls
 	if err != nil && !errors.As(err, &none) {
 		return append(fields, zap.String("current", "not known: "+err.Error()))
 	}
 	if fields = append(fields, zap.Bool("current", current)); !current {
-		fields = append(fields, zap.String("makeCurrent", currentCommand(c, made.namespace)))
+		fields = append(fields, zap.String("makeCurrent", currentCommand(c, made.Namespace)))
 	}
 	return fields
 }
 
 // currentCommand makes the worker's version the current one of its deployment.
-func currentCommand(c config, namespace string) string {
+func currentCommand(c sluice.Config, namespace string) string {
 	return fmt.Sprintf("temporal worker deployment set-current-version --deployment-name %s --build-id %s --namespace %s --yes", c.Deployment, c.BuildID, namespace)
 }
 
 // foundAWS is the account and region that calls go to, or why there is none.
-func foundAWS(ctx context.Context, made *clients) []zap.Field {
-	region := made.aws.Region
+func foundAWS(ctx context.Context, made *sluice.Clients) []zap.Field {
+	region := made.AWS.Region
 	if region == "" {
 		region = "none: set AWS_REGION"
 	}
 	return []zap.Field{zap.String("awsRegion", region), zap.String("awsAccount", foundAccount(ctx, made))}
 }
 
-func foundAccount(ctx context.Context, made *clients) string {
-	if _, err := made.aws.Credentials.Retrieve(ctx); err != nil {
+func foundAccount(ctx context.Context, made *sluice.Clients) string {
+	if _, err := made.AWS.Credentials.Retrieve(ctx); err != nil {
 		return "none: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role (" + err.Error() + ")"
 	}
-	asked := sts.NewFromConfig(made.aws, func(o *sts.Options) { o.RetryMaxAttempts = 1 })
+	asked := sts.NewFromConfig(made.AWS, func(o *sts.Options) { o.RetryMaxAttempts = 1 })
 	switch endpoint := asked.Options().BaseEndpoint; {
-	case made.aws.Region == "" && endpoint == nil:
+	case made.AWS.Region == "" && endpoint == nil:
 		return "not asked: no region"
 	case endpoint == nil && ownEndpoint(made):
 		return "not asked: the services have endpoints of their own, and AWS_ENDPOINT_URL_STS is not set"
@@ -93,24 +93,24 @@ func foundAccount(ctx context.Context, made *clients) string {
 
 // ownEndpoint reports that calls go to other services than AWS's own: STS knows nothing
 // of credentials for these.
-func ownEndpoint(made *clients) bool {
-	return made.s3.Options().BaseEndpoint != nil || made.sqs.Options().BaseEndpoint != nil ||
-		sluice.DynamoDB(made.aws).Options().BaseEndpoint != nil
+func ownEndpoint(made *sluice.Clients) bool {
+	return made.S3.Options().BaseEndpoint != nil || made.SQS.Options().BaseEndpoint != nil ||
+		sluice.DynamoDB(made.AWS).Options().BaseEndpoint != nil
 }
 
 // foundAzure is the storage account whose queues are used.
-func foundAzure(made *clients) string {
-	if made.azure == nil {
+func foundAzure(made *sluice.Clients) string {
+	if made.Azure == nil {
 		return connect.ErrNoAzure.Error()
 	}
-	u, err := url.Parse(made.azure.URL())
+	u, err := url.Parse(made.Azure.URL())
 	if err != nil {
 		return "configured"
 	}
 	return strings.Trim(u.Host+u.Path, "/") // the account is the host's first part, or the path on an emulator
 }
 
-func foundEncryption(c config) string {
+func foundEncryption(c sluice.Config) string {
 	keys, err := connect.ParseKeys(c.EncryptionKey)
 	if c.EncryptionKey == "" || err != nil {
 		return "off"

@@ -12,21 +12,21 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
+	"sluice"
 	"sluice/internal/connect"
 )
 
 func main() {
-	var c config
+	var c sluice.Config
 	kong.Parse(&c,
 		kong.Name("worker"),
 		kong.Description("Runs Sluice's workflows and activities. Temporal is found by the standard TEMPORAL_* variables and profile file, AWS by the SDK's default chain."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(exitUsage),
 	)
-	c.conceal()
+	c.Conceal()
 	logger, err := connect.Logger(c.Config, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
@@ -53,7 +53,7 @@ var errSecondSignal = errors.New("second signal: ended without waiting for activ
 
 // run works until the first signal; it returns when running activities have
 // ended, at the latest after the stop timeout, or on a second signal.
-func run(ctx context.Context, c config, logger *zap.Logger, signals <-chan os.Signal) error {
+func run(ctx context.Context, c sluice.Config, logger *zap.Logger, signals <-chan os.Signal) error {
 	health, metrics, err := newHealth()
 	if err != nil {
 		return err
@@ -61,19 +61,20 @@ func run(ctx context.Context, c config, logger *zap.Logger, signals <-chan os.Si
 	if err := health.serve(c.MetricsAddress); err != nil {
 		return fmt.Errorf("SLUICE_METRICS_ADDRESS: %w", err)
 	}
-	clients, err := dial(ctx, c, metrics, health.polls, logger)
+	hooks := sluice.Hooks{Logger: logger, Metrics: metrics, Calls: health.polls.intercept}
+	clients, err := sluice.Connect(ctx, c, hooks)
 	if err != nil {
 		return err
 	}
-	defer clients.temporal.Close()
+	defer clients.Temporal.Close()
 	tellFound(ctx, c, clients, logger)
 	if !c.SkipSetupCheck {
-		if err := checkSetup(ctx, clients.temporal, clients.namespace); err != nil {
+		if err := clients.CheckSetup(ctx); err != nil {
 			return err
 		}
 	}
-	service := newService(c, clients, metrics, logger)
-	if err := service.start(); err != nil {
+	service := sluice.NewWorker(c, clients, hooks)
+	if err := service.Start(); err != nil {
 		return err
 	}
 	watching, unwatch := context.WithCancel(ctx)
@@ -83,7 +84,7 @@ func run(ctx context.Context, c config, logger *zap.Logger, signals <-chan os.Si
 	health.reach.Store(reach)
 	health.running.Store(true)
 	go reach.watch(watching)
-	logger.Info("worker ready", zap.String("taskQueue", c.TaskQueue), zap.String("namespace", clients.namespace))
+	logger.Info("worker ready", zap.String("taskQueue", c.TaskQueue), zap.String("namespace", clients.Namespace))
 
 	received := <-signals
 	health.running.Store(false)
@@ -91,7 +92,7 @@ func run(ctx context.Context, c config, logger *zap.Logger, signals <-chan os.Si
 	logger.Info("worker stopping", zap.String("signal", received.String()), zap.Duration("stopTimeout", c.StopTimeout))
 	stopped := make(chan struct{})
 	go func() {
-		service.stop(ctx)
+		service.Stop(ctx)
 		close(stopped)
 	}()
 	select {
@@ -101,12 +102,4 @@ func run(ctx context.Context, c config, logger *zap.Logger, signals <-chan os.Si
 	case <-signals:
 		return errSecondSignal
 	}
-}
-
-// namespaceOf is the namespace that the options lead to.
-func namespaceOf(o client.Options) string {
-	if o.Namespace == "" {
-		return client.DefaultNamespace
-	}
-	return o.Namespace
 }

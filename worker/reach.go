@@ -8,6 +8,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
+
+	"sluice"
 )
 
 // Timing of the look at Temporal.
@@ -33,14 +35,14 @@ type reach struct {
 	current *bool // nil while unknown, and without a deployment
 }
 
-func newReach(c config, made *clients, logger *zap.Logger) *reach {
-	r := &reach{logger: logger, address: made.address, now: time.Now, command: currentCommand(c, made.namespace)}
+func newReach(c sluice.Config, made *sluice.Clients, logger *zap.Logger) *reach {
+	r := &reach{logger: logger, address: made.Address, now: time.Now, command: currentCommand(c, made.Namespace)}
 	r.ask = func(ctx context.Context) error {
-		_, err := made.temporal.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
+		_, err := made.Temporal.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 		return err
 	}
 	if c.Deployment != "" {
-		r.version = func(ctx context.Context) (bool, error) { return isCurrent(ctx, made.temporal, c.Deployment, c.BuildID) }
+		r.version = func(ctx context.Context) (bool, error) { return isCurrent(ctx, made.Temporal, c.Deployment, c.BuildID) }
 	}
 	return r
 }

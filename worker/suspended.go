@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
+	"sluice"
 	"sluice/internal/metrics"
 	"sluice/internal/wire"
 )
@@ -52,12 +53,12 @@ type suspendedLook struct {
 // suspension is when one began, and when it ends at the latest.
 type suspension struct{ began, ends time.Time }
 
-func newSuspendedRequests(made *clients) *suspendedRequests {
+func newSuspendedRequests(made *sluice.Clients) *suspendedRequests {
 	describe := func(name string) *promclient.Desc {
-		return promclient.NewDesc(name, metrics.Help(name), nil, promclient.Labels{"namespace": made.namespace})
+		return promclient.NewDesc(name, metrics.Help(name), nil, promclient.Labels{"namespace": made.Namespace})
 	}
 	return &suspendedRequests{
-		temporal: made.temporal, namespace: made.namespace, now: time.Now, known: map[string]suspension{},
+		temporal: made.Temporal, namespace: made.Namespace, now: time.Now, known: map[string]suspension{},
 		count:     describe("sluice_requests_suspended"),
 		age:       describe("sluice_requests_suspension_age_seconds"),
 		remaining: describe("sluice_requests_suspension_remaining_seconds"),

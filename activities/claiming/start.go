@@ -15,7 +15,6 @@ import (
 
 	"sluice/activities"
 	"sluice/activities/taskservice"
-	"sluice/internal/duration"
 	"sluice/internal/taskclaim"
 	"sluice/internal/wire"
 )
@@ -262,7 +261,7 @@ func (s *starter) taskInput(c *candidate) wire.TaskInput {
 		Run: s.spec.Run, Claimer: s.claimer, FairnessKey: s.spec.FairnessKey,
 	}
 	if spec := s.spec.Claim; spec.Used() {
-		in.Claim = &wire.TaskClaim{Service: spec.Service, ReclaimBefore: duration.Duration(spec.ReclaimBefore), Lease: c.lease}
+		in.Claim = &wire.TaskClaim{Service: spec.Service, ReclaimBefore: spec.ReclaimBefore, Lease: c.lease}
 	}
 	return in
 }
@@ -302,7 +301,7 @@ func (s *starter) look(ctx context.Context, id string) (running bool, state star
 	var claimer wire.ClaimerRef
 	if payload := info.GetMemo().GetFields()[memoClaimer]; payload != nil {
 		if err := s.converter().FromPayload(payload, &claimer); err != nil {
-			return running, startOther, nil // of another key or kind: not ours
+			return running, startOther, nil //nolint:nilerr // of another key or kind: not ours
 		}
 	}
 	if claimer == s.claimer {

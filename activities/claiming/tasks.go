@@ -139,7 +139,7 @@ func (c *candidate) summary() string {
 		} `json:"args"`
 	}
 	words := fmt.Sprintf("task %s, run %d, from queue %s", c.message.TaskID, c.runID, c.from.Name())
-	if len(c.payload) > largePayload || json.Unmarshal([]byte(c.payload), &work) != nil || work.Args.Key == "" {
+	if len(c.payload) > largePayload || json.Unmarshal(c.payload, &work) != nil || work.Args.Key == "" {
 		return words
 	}
 	return limits.Clip(work.Args.Key, longestKey) + " — " + words

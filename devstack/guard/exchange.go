@@ -166,7 +166,7 @@ func (u *upstream) ask(ctx context.Context, target, contentType string, body []b
 }
 
 func (u *upstream) do(out *http.Request) (*answer, error) {
-	response, err := u.transport.RoundTrip(out)
+	response, err := u.transport.RoundTrip(out) //nolint:bodyclose // the answer's reader closes it
 	if err != nil {
 		return nil, err
 	}

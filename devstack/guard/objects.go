@@ -119,7 +119,7 @@ func (o *objects) sequencer(message string, v version) int64 {
 	if n, known := o.given[message]; known {
 		return n
 	}
-	n := int64(0)
+	var n int64
 	if places := o.pending[v]; len(places) > 0 {
 		n = places[0]
 		if o.pending[v] = places[1:]; len(places) == 1 {

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -111,4 +112,43 @@ func TestAWorkflowOfOnesOwnCallsActivitiesByTypes(t *testing.T) {
 	require.NoError(t, run.Get(t.Context(), &listed))
 	require.Len(t, listed.Objects, 1)
 	require.Equal(t, "in/a", listed.Objects[0].Key)
+}
+
+// A program of one's own is a worker of everything in Sluice, with an activity of its
+// own beside it; told to stop, it ends.
+func TestAWorkerOfOnesOwnRunsEverythingAndMore(t *testing.T) {
+	s := harness.Start(t)
+	for _, name := range []string{
+		"TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3",
+		"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_KINESIS", "AWS_ENDPOINT_URL_SQS", "AZURE_STORAGE_CONNECTION_STRING",
+	} {
+		t.Setenv(name, s.Env(name))
+	}
+	t.Setenv("SLUICE_TASK_QUEUE", s.TaskQueue)
+	config, err := sluice.LoadConfig()
+	require.NoError(t, err)
+	clients, err := sluice.Connect(t.Context(), config, sluice.Hooks{})
+	require.NoError(t, err)
+	defer clients.Temporal.Close()
+	require.NoError(t, clients.CheckSetup(t.Context()))
+	w := sluice.NewWorker(config, clients, sluice.Hooks{})
+	shout := func(_ context.Context, words string) (string, error) { return words + "!", nil }
+	w.RegisterActivityWithOptions(shout, activity.RegisterOptions{Name: "Shout"})
+	stop, ended := make(chan any), make(chan error, 1)
+	go func() { ended <- w.Run(t.Context(), stop) }()
+
+	run, err := sluice.Request.Start(t.Context(), s.Client, s.Name("own-worker"), workflows.RequestInput{
+		Args: map[string]string{"name": "world"},
+		Jobs: []workflows.Job{
+			{ID: "greet", Activity: "Shout", Input: workflows.From("args.name"), Heartbeat: "10s"},
+			{ID: "list", Activity: workflows.ListObjects.Name, Input: workflows.ListObjectsInput{Bucket: s.NewBucket()}},
+		},
+	}, on(s))
+	require.NoError(t, err)
+	result, err := run.Result(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, jobchain.Complete, result.State)
+	require.JSONEq(t, `"world!"`, string(result.Jobs["greet"]))
+	close(stop)
+	require.NoError(t, <-ended)
 }

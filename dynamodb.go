@@ -1,4 +1,4 @@
-package main
+package sluice
 
 import (
 	"context"
@@ -7,10 +7,6 @@ import (
 	"os"
 	"path"
 
-	"go.temporal.io/sdk/client"
-	"go.uber.org/zap"
-
-	"sluice"
 	"sluice/activities/dynamodb"
 	"sluice/internal/connect"
 	"sluice/workflows/throughput"
@@ -18,17 +14,17 @@ import (
 
 // newDynamoDB builds the DynamoDB activities, and gives their shares of capacity
 // back when all activities have ended.
-func (s *service) newDynamoDB(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) *dynamodb.Activities {
+func (s *Worker) newDynamoDB(c Config, made *Clients, hooks Hooks) *dynamodb.Activities {
 	db := dynamodb.New(dynamodb.Config{
-		Client:    sluice.DynamoDB(made.aws),
-		Place:     path.Join(c.Throughput.Scope, made.aws.Region),
+		Client:    DynamoDB(made.AWS),
+		Place:     path.Join(c.Throughput.Scope, made.AWS.Region),
 		Worker:    workerName(),
 		TaskQueue: c.TaskQueue,
 		Steady:    c.Throughput.Lease,
-		Owner:     throughput.Owners{Client: made.temporal, TaskQueue: c.Throughput.Owners()},
-		Marks:     made.temporal,
-		Logger:    connect.TemporalLogger(logger),
-		Metrics:   metrics,
+		Owner:     throughput.Owners{Client: made.Temporal, TaskQueue: c.Throughput.Owners()},
+		Marks:     made.Temporal,
+		Logger:    connect.TemporalLogger(hooks.logger()),
+		Metrics:   hooks.metrics(),
 
 		MaxPayload: maxAnswer(c),
 	})
@@ -39,7 +35,7 @@ func (s *service) newDynamoDB(c config, made *clients, metrics client.MetricsHan
 // maxAnswer is the bytes that an answer may have: what a payload holds (0), or,
 // where payloads travel by reference, the most that DynamoDB itself answers, 16 MB
 // of a batch.
-func maxAnswer(c config) int {
+func maxAnswer(c Config) int {
 	if c.PayloadBucket == "" {
 		return 0
 	}

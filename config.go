@@ -1,4 +1,4 @@
-package main
+package sluice
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"sluice/activities"
 	"sluice/internal/connect"
@@ -16,10 +18,10 @@ import (
 	"sluice/internal/wire"
 )
 
-// config is all that the worker can be told, by flag or environment variable.
-// kong reads the tags, --help prints them, and Validate reports every fault at
-// once.
-type config struct {
+// Config is all that a worker can be told, by flag or environment variable. kong
+// reads the tags, --help prints them, and Validate reports every fault at once.
+// LoadConfig reads the environment alone.
+type Config struct {
 	connect.Config
 	Azure connect.AzureConfig `embed:"" prefix:"azure-storage-"`
 
@@ -37,18 +39,18 @@ type config struct {
 	TaskServiceURL   string   `help:"Origin of the task service to which the bearer token is sent." env:"SLUICE_TASK_SERVICE_URL" placeholder:"URL"`
 	TaskServiceToken string   `help:"Bearer token for the task service." env:"SLUICE_TASK_SERVICE_TOKEN" placeholder:"TOKEN"`
 
-	Throughput throughputConfig `embed:"" prefix:"throughput-"`
-	Kinesis    kinesisConfig    `embed:"" prefix:"kinesis-"`
+	Throughput ThroughputConfig `embed:"" prefix:"throughput-"`
+	Kinesis    KinesisConfig    `embed:"" prefix:"kinesis-"`
 }
 
-// throughputConfig is of the budgets that the worker shares with others.
-type throughputConfig struct {
+// ThroughputConfig is of the budgets that the worker shares with others.
+type ThroughputConfig struct {
 	connect.ThroughputConfig
 	Lease time.Duration `help:"How long a lease of a share that stays alike may be, 8s to 2m: longer ones cost less, and follow changes later." env:"SLUICE_THROUGHPUT_LEASE" default:"30s"`
 }
 
-// kinesisConfig sizes the worker's producers, one a stream.
-type kinesisConfig struct {
+// KinesisConfig sizes the worker's producers, one a stream.
+type KinesisConfig struct {
 	BatchSize      int           `help:"Records in a PutRecords request, 1 to 500." env:"SLUICE_KINESIS_BATCH_SIZE" default:"500"`
 	RequestBytes   int           `help:"Bytes of keys and data in a request, up to 10 MiB." env:"SLUICE_KINESIS_REQUEST_BYTES" default:"5242880"`
 	RecordBytes    int           `help:"Bytes of key and data of a record, up to 10 MiB where the stream allows it." env:"SLUICE_KINESIS_RECORD_BYTES" default:"1048576"`
@@ -62,8 +64,25 @@ type kinesisConfig struct {
 
 const mebibyte = 1 << 20
 
+// LoadConfig reads the configuration from the environment, as the worker program does:
+// SLUICE_… and AZURE_STORAGE_… variables, with the defaults of those that are not set.
+// Temporal's own (TEMPORAL_…) and AWS's are read where clients are made. All faults are
+// told in one error.
+func LoadConfig() (Config, error) {
+	var c Config
+	parser, err := kong.New(&c, kong.Name("sluice"))
+	if err != nil {
+		return c, err
+	}
+	if _, err := parser.Parse(nil); err != nil {
+		return c, err
+	}
+	c.Conceal()
+	return c, nil
+}
+
 // Validate reports all faults of the configuration; kong calls it.
-func (c *config) Validate() error {
+func (c *Config) Validate() error {
 	var faults []error
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -110,7 +129,7 @@ func (c *config) Validate() error {
 }
 
 // calm is how activities that wait heartbeat once nothing happens.
-func (c config) calm() activities.Calm {
+func (c Config) calm() activities.Calm {
 	return activities.Calm{After: c.CalmAfter, Spacing: c.WaitHeartbeat}
 }
 
@@ -120,8 +139,8 @@ func isOrigin(s string) bool {
 		strings.Trim(u.Path, "/") == "" && u.RawQuery == ""
 }
 
-// conceal makes the configuration's secrets known, so that no line tells them.
-func (c *config) conceal() {
+// Conceal makes the configuration's secrets known, so that no line tells them.
+func (c *Config) Conceal() {
 	connect.ConcealKeys(c.EncryptionKey)
 	secret.Add(c.TaskServiceToken)
 	secret.AddConnectionString(c.Azure.ConnectionString)

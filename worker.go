@@ -1,4 +1,4 @@
-package main
+package sluice
 
 import (
 	"context"
@@ -7,12 +7,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/kinesis"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
-	"go.uber.org/zap"
 
-	"sluice"
 	"sluice/activities"
 	"sluice/activities/azurequeue"
 	"sluice/activities/counting"
@@ -40,8 +37,10 @@ const deadlockTimeout = 10 * time.Second
 // SDK's default of a thousand to do anything else.
 const activitySlots = 4000
 
-// service is the running worker with what has to be stopped around it.
-type service struct {
+// Worker runs every workflow and activity of Sluice, and what else is registered with
+// it before it starts: workflows and activities of your own.
+type Worker struct {
+	worker.Registry
 	worker worker.Worker
 	azure  worker.Worker           // of what needs access to Azure queues; nil without any
 	owners worker.Worker           // of the owners of budgets, which may be any fleet's
@@ -49,18 +48,19 @@ type service struct {
 	after  []func(context.Context) // run in order when its activities have ended
 }
 
-// newService wires the activities to their clients and registers everything.
-func newService(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) *service {
-	s := &service{}
+// NewWorker wires the activities to their clients and registers everything.
+func NewWorker(c Config, made *Clients, hooks Hooks) *Worker {
+	s := &Worker{}
 	options := workerOptions(c)
 	if c.SuspendOnStop {
-		requests := newSuspender(made.temporal, logger, c.StopTimeout)
+		requests := newSuspender(made.Temporal, hooks.logger(), c.StopTimeout)
 		options.Interceptors = append(options.Interceptors, requests)
 		s.before = append(s.before, requests.suspend)
 	}
-	s.worker = worker.New(made.temporal, c.TaskQueue, options)
-	sluice.RegisterWorkflows(s.worker)
-	sluice.RegisterActivities(s.worker, s.systems(c, made, metrics, logger)...)
+	s.worker = worker.New(made.Temporal, c.TaskQueue, options)
+	s.Registry = s.worker
+	RegisterWorkflows(s.worker)
+	RegisterActivities(s.worker, s.systems(c, made, hooks)...)
 	return s
 }
 
@@ -71,56 +71,56 @@ const ownersSticky = 2 * time.Second
 // newOwners polls the task queue of the owners of budgets. They are every worker's,
 // of whatever task queue, version and deployment: an owner belongs to no fleet that
 // may go.
-func newOwners(c config, made *clients, db *dynamodb.Activities) worker.Worker {
-	w := worker.New(made.temporal, c.Throughput.Owners(), worker.Options{
+func newOwners(c Config, made *Clients, db *dynamodb.Activities) worker.Worker {
+	w := worker.New(made.Temporal, c.Throughput.Owners(), worker.Options{
 		WorkerStopTimeout:            c.StopTimeout,
 		DeadlockDetectionTimeout:     deadlockTimeout,
 		StickyScheduleToStartTimeout: ownersSticky,
-		Interceptors:                 sluice.Interceptors(),
+		Interceptors:                 Interceptors(),
 	})
-	sluice.RegisterOwners(w)
-	sluice.RegisterActivities(w, db.Owners())
+	RegisterOwners(w)
+	RegisterActivities(w, db.Owners())
 	return w
 }
 
 // systems builds the activities of each system on the outside.
-func (s *service) systems(c config, made *clients, metrics client.MetricsHandler, logger *zap.Logger) []activities.System {
-	db := s.newDynamoDB(c, made, metrics, logger)
+func (s *Worker) systems(c Config, made *Clients, hooks Hooks) []activities.System {
+	db := s.newDynamoDB(c, made, hooks)
 	s.owners = newOwners(c, made, db)
-	store := &s3.Activities{API: made.s3}
+	store := &s3.Activities{API: made.S3}
 	claimer, tasks := newClaiming(c, made)
-	sends := &azurequeue.Activities{Service: made.azure}
+	sends := &azurequeue.Activities{Service: made.Azure}
 	ingestion := &ingest.Activities{
-		Temporal: made.temporal, Converter: made.converter, TaskQueue: c.TaskQueue, S3: made.s3, Objects: store, SQS: made.sqs,
-		Kinesis: kinesis.NewFromConfig(made.aws), DynamoDB: db, Azure: made.azure,
+		Temporal: made.Temporal, Converter: made.Converter, TaskQueue: c.TaskQueue, S3: made.S3, Objects: store, SQS: made.SQS,
+		Kinesis: kinesis.NewFromConfig(made.AWS), DynamoDB: db, Azure: made.Azure,
 	}
 	looker := &doctor.Activities{
-		AWS: made.aws, DynamoDB: sluice.DynamoDB(made.aws), Kinesis: ingestion.Kinesis, S3: made.s3, SQS: made.sqs, Azure: made.azure,
+		AWS: made.AWS, DynamoDB: DynamoDB(made.AWS), Kinesis: ingestion.Kinesis, S3: made.S3, SQS: made.SQS, Azure: made.Azure,
 	}
 	s.azure = newWithAzure(c, made, claimer, sends, ingestion, looker)
 	return []activities.System{
 		claimer, tasks, sends, ingestion, db,
-		&requests.Children{Temporal: made.temporal, Converter: made.converter},
-		&requests.Activities{Temporal: made.temporal},
+		&requests.Children{Temporal: made.Temporal, Converter: made.Converter},
+		&requests.Activities{Temporal: made.Temporal},
 		store,
-		newKinesis(c, made, store, metrics, logger),
-		&quiescence.Teller{Client: made.temporal},
-		&quiescence.Activities{Items: dynamodb.NewGatheredReads(db), S3: made.s3, SQS: made.sqs, Temporal: made.temporal, Calm: c.calm()},
-		&counting.Activities{DynamoDB: db, SQS: made.sqs, Temporal: made.temporal, Calm: c.calm()},
-		&sqs.Activities{Client: made.sqs},
+		newKinesis(c, made, store, hooks),
+		&quiescence.Teller{Client: made.Temporal},
+		&quiescence.Activities{Items: dynamodb.NewGatheredReads(db), S3: made.S3, SQS: made.SQS, Temporal: made.Temporal, Calm: c.calm()},
+		&counting.Activities{DynamoDB: db, SQS: made.SQS, Temporal: made.Temporal, Calm: c.calm()},
+		&sqs.Activities{Client: made.SQS},
 		looker,
 		http.New(c.HTTPAllow, httpCredentials(os.Environ())),
 	}
 }
 
-func workerOptions(c config) worker.Options {
+func workerOptions(c Config) worker.Options {
 	options := worker.Options{
 		WorkerStopTimeout:                  c.StopTimeout,
 		MaxConcurrentActivityExecutionSize: activitySlots,
 		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
 		DefaultHeartbeatThrottleInterval:   heartbeatThrottle,
 		DeadlockDetectionTimeout:           deadlockTimeout,
-		Interceptors:                       sluice.Interceptors(),
+		Interceptors:                       Interceptors(),
 	}
 	if c.Deployment != "" {
 		options.DeploymentOptions = worker.DeploymentOptions{
@@ -132,7 +132,8 @@ func workerOptions(c config) worker.Options {
 	return options
 }
 
-func (s *service) start() error {
+// Start begins to work; it returns at once.
+func (s *Worker) Start() error {
 	if err := s.owners.Start(); err != nil {
 		return err
 	}
@@ -145,7 +146,9 @@ func (s *service) start() error {
 	return s.azure.Start()
 }
 
-func (s *service) stop(ctx context.Context) {
+// Stop takes no new work, lets running activities leave their checkpoints, for as long
+// as the configuration's StopTimeout, and gives shares of capacity back.
+func (s *Worker) Stop(ctx context.Context) {
 	for _, f := range s.before {
 		f(ctx)
 	}
@@ -159,4 +162,17 @@ func (s *service) stop(ctx context.Context) {
 		f(ctx)
 	}
 	s.owners.Stop() // last: shares are given back to them
+}
+
+// Run works until stop closes or tells something, as worker.InterruptCh does.
+func (s *Worker) Run(ctx context.Context, stop <-chan any) error {
+	if err := s.Start(); err != nil {
+		return err
+	}
+	select {
+	case <-stop:
+	case <-ctx.Done():
+	}
+	s.Stop(context.WithoutCancel(ctx))
+	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package sluice
 
 import (
 	"strings"
@@ -10,11 +10,11 @@ import (
 )
 
 // parse reads a configuration as main does.
-func parse(t *testing.T, env map[string]string, args ...string) (config, error) {
+func parse(t *testing.T, env map[string]string, args ...string) (Config, error) {
 	for name, value := range env {
 		t.Setenv(name, value)
 	}
-	var c config
+	var c Config
 	k, err := kong.New(&c, kong.Exit(func(int) {}))
 	require.NoError(t, err)
 	_, err = k.Parse(args)
@@ -29,7 +29,7 @@ func TestConfigDefaults(t *testing.T) {
 	require.Equal(t, 30*time.Second, c.StopTimeout)
 	require.False(t, c.SuspendOnStop)
 	require.Empty(t, c.HTTPAllow)
-	require.Equal(t, kinesisConfig{
+	require.Equal(t, KinesisConfig{
 		BatchSize: 500, RequestBytes: 5 << 20, RecordBytes: 1 << 20, FlushInterval: 100 * time.Millisecond,
 		BufferBytes: 64 << 20, RequestTimeout: 6 * time.Second, Protocol: "json",
 	}, c.Kinesis)

@@ -1,4 +1,4 @@
-package main
+package sluice
 
 import (
 	"context"
@@ -7,15 +7,14 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
-	"go.temporal.io/sdk/client"
 
 	"sluice/workflows"
 )
 
-// checkSetup fails when a search attribute is missing: an upsert of an unknown
+// CheckSetup fails when a search attribute is missing: an upsert of an unknown
 // one fails the workflow task again and again, which nobody would see.
-func checkSetup(ctx context.Context, c client.Client, namespace string) error {
-	found, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+func (c *Clients) CheckSetup(ctx context.Context) error {
+	found, err := c.Temporal.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: c.Namespace})
 	if err != nil {
 		return fmt.Errorf("look up search attributes: %w", err)
 	}
@@ -27,7 +26,7 @@ func checkSetup(ctx context.Context, c client.Client, namespace string) error {
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("search attributes of type Keyword are missing in namespace %s: %s; run `go run ./starter setup`, or set SLUICE_SKIP_SETUP_CHECK=true",
-			namespace, strings.Join(missing, ", "))
+			c.Namespace, strings.Join(missing, ", "))
 	}
 	return nil
 }

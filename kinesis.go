@@ -1,10 +1,6 @@
-package main
+package sluice
 
 import (
-	"go.temporal.io/sdk/client"
-	"go.uber.org/zap"
-
-	"sluice"
 	"sluice/activities/kinesis"
 	"sluice/activities/s3"
 	"sluice/internal/connect"
@@ -13,7 +9,7 @@ import (
 
 // newKinesis builds the activities that put records, with the producers that
 // they share.
-func newKinesis(c config, made *clients, store *s3.Activities, metrics client.MetricsHandler, logger *zap.Logger) *kinesis.Activities {
+func newKinesis(c Config, made *Clients, store *s3.Activities, hooks Hooks) *kinesis.Activities {
 	settings := kinesis.DefaultSettings()
 	settings.Limits = recordbatch.Limits{
 		Records: c.Kinesis.BatchSize, RequestBytes: c.Kinesis.RequestBytes, RecordBytes: c.Kinesis.RecordBytes,
@@ -25,12 +21,12 @@ func newKinesis(c config, made *clients, store *s3.Activities, metrics client.Me
 	settings.RequestTimeout = c.Kinesis.RequestTimeout
 	settings.Protocol = c.Kinesis.Protocol
 	return &kinesis.Activities{
-		API:      sluice.Kinesis(made.aws),
+		API:      Kinesis(made.AWS),
 		Objects:  store,
-		Letters:  &kinesis.DeadLetters{S3: made.s3, SQS: made.sqs},
-		Marks:    made.temporal,
+		Letters:  &kinesis.DeadLetters{S3: made.S3, SQS: made.SQS},
+		Marks:    made.Temporal,
 		Settings: settings,
-		Metrics:  metrics,
-		Logger:   connect.TemporalLogger(logger),
+		Metrics:  hooks.metrics(),
+		Logger:   connect.TemporalLogger(hooks.logger()),
 	}
 }
