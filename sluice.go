@@ -1,4 +1,9 @@
-// Package sluice is what programs import: the options of a client that speaks to
-// Sluice's workflows, the clients of AWS, and the registration of every workflow and
-// activity. It is the only place that knows all of them.
+// Package sluice is what programs import. LoadConfig and Connect make the clients of a
+// worker, NewWorker a worker with every workflow and activity registered, to which a
+// program adds its own. Each workflow has a typed reference (Request, Producer,
+// Quiescence, …) that starts it and awaits its result; so has each update, signal and
+// query (Suspend, AddRecords, Observed, RequestStatus, …), which sends or asks. Their
+// documents are in package workflows.
+//
+// It is the only package that knows all rooms.
 package sluice
