@@ -24,7 +24,7 @@ devstack/node_modules/.package-lock.json: devstack/package-lock.json
 	@cd devstack && go build -o $(BIN)/devstack .
 
 .PHONY: up
-up: tools ## Start the dev stack and leave it running
+up: tools build ## Start the dev stack and leave it running
 	@$(BIN)/devstack up --detach
 
 .PHONY: down

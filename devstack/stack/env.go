@@ -3,6 +3,7 @@ package stack
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -57,11 +58,27 @@ func (e Env) List() []string {
 	return list
 }
 
-// write makes a file that a shell can source. It is there whole or not at all,
-// and only its owner reads it.
-func (e Env) write(path string) error {
+// programs are the folders in which a shell finds what speaks to the stack: this
+// program's, where worker and starter are built too, and the temporal command's.
+func programs(temporal string) []string {
+	var folders []string
+	if self, err := os.Executable(); err == nil {
+		folders = append(folders, filepath.Dir(self))
+	}
+	if folder := filepath.Dir(temporal); filepath.IsAbs(folder) && !slices.Contains(folders, folder) {
+		folders = append(folders, folder)
+	}
+	return folders
+}
+
+// write makes a file that a shell can source, with the folders in front of its PATH. It
+// is there whole or not at all, and only its owner reads it.
+func (e Env) write(path string, folders ...string) error {
 	var b strings.Builder
 	b.WriteString("# The running dev stack. Use: . " + path + "\n")
+	for _, folder := range slices.Backward(folders) {
+		fmt.Fprintf(&b, "export PATH=%s:\"$PATH\"\n", quote(folder))
+	}
 	for _, v := range e {
 		fmt.Fprintf(&b, "export %s=%s\n", v.Name, quote(v.Value))
 	}

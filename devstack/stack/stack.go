@@ -58,7 +58,7 @@ func Start(ctx context.Context, cfg Config, log io.Writer) (_ *Stack, err error)
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.env.write(s.EnvFile()); err != nil {
+	if err := s.env.write(s.EnvFile(), programs(s.env.Map()["TEMPORAL_CLI"])...); err != nil {
 		return nil, err
 	}
 	s.watch()
