@@ -39,6 +39,7 @@ func TestAnActivityThatDoesNotFailTellsNothing(t *testing.T) {
 			teller.Tell(errortype.Trouble{})
 			time.Sleep(time.Minute)
 		}
+		synctest.Wait()
 		require.Empty(t, heard)
 	})
 	var nobody *TroubleTeller
@@ -53,6 +54,7 @@ func TestTroubleThatComesAndGoesAllDayIsToldEverMoreRarely(t *testing.T) {
 			teller.Tell([]errortype.Trouble{{Type: errortype.Unavailable}, {}}[n/2%2])
 			time.Sleep(10 * time.Second)
 		}
+		synctest.Wait()
 		require.Equal(t, told{0, errortype.Unavailable}, heard[0])
 		require.Less(t, len(heard), 25)
 		for i := range heard[1:] {
@@ -71,6 +73,7 @@ func TestTheLastTroubleIsToldThoughTheServerIsAwayMeanwhile(t *testing.T) {
 		time.Sleep(time.Second)
 		teller.Tell(errortype.Trouble{Type: errortype.AccessDenied})
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		require.Len(t, heard, 1)
 		require.Equal(t, errortype.AccessDenied, heard[0].what)
 	})
