@@ -157,6 +157,16 @@ func (s *Stack) Temporal(args ...string) Result {
 	return s.command(2*time.Minute, "", "temporal", s.env["TEMPORAL_CLI"], args)
 }
 
+// Shell runs a script in dir as somebody does who has sourced the stack's environment:
+// the programs are on its PATH. It ends with the first command that fails.
+func (s *Stack) Shell(dir, script string) Result {
+	s.t.Helper()
+	bin := filepath.Dir(s.binary("starter"))
+	_ = s.binary("worker")
+	path := strings.Join([]string{bin, filepath.Dir(s.env["TEMPORAL_CLI"]), os.Getenv("PATH")}, string(os.PathListSeparator))
+	return s.command(5*time.Minute, "", "bash", "env", []string{"-C", dir, "PATH=" + path, "bash", "-euo", "pipefail", "-c", script})
+}
+
 func (s *Stack) command(atMost time.Duration, stdin, name, path string, args []string) Result {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), atMost)
