@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,11 +28,18 @@ func sweepOf(t *testing.T, ids []string, resume func(wire.ResumeInput) (*wire.Re
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute)
 	var lists []wire.ListSuspendedInput
+	var mu sync.Mutex // activities run beside each other
 	env.RegisterActivityWithOptions(func(_ context.Context, in wire.ListSuspendedInput) (*wire.Suspended, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		lists = append(lists, in)
 		return &wire.Suspended{IDs: ids}, nil
 	}, activity.RegisterOptions{Name: wire.ListSuspended.Name})
-	env.RegisterActivityWithOptions(func(_ context.Context, in wire.ResumeInput) (*wire.Resumed, error) { return resume(in) },
+	env.RegisterActivityWithOptions(func(_ context.Context, in wire.ResumeInput) (*wire.Resumed, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return resume(in)
+	},
 		activity.RegisterOptions{Name: wire.ResumeRequest.Name})
 	env.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: wire.TypeResumeSuspended})
 	return env, &lists

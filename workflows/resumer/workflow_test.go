@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,10 @@ func TestSweepListsAgainWhatDidNotFit(t *testing.T) {
 		return &wire.Suspended{IDs: lists[asked-1], Left: 1}, nil
 	}, activity.RegisterOptions{Name: wire.ListSuspended.Name})
 	resumed := map[string]int{}
+	var mu sync.Mutex // activities run beside each other
 	env.RegisterActivityWithOptions(func(_ context.Context, in wire.ResumeInput) (*wire.Resumed, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		resumed[in.ID]++
 		if in.ID == "bad" {
 			return &wire.Resumed{Error: "no"}, nil
