@@ -145,3 +145,13 @@ bench-cost: tools build ## Count Actions of all that waits and works; 25 minutes
 .PHONY: bench-reach
 bench-reach: tools build ## Measure how far one claimer, producer and many suspended requests go; the last line is JSON
 	@go run ./tests/bench/reach
+
+FUZZTIME ?= 30s
+
+.PHONY: fuzz
+fuzz: ## Fuzz every decoder, expression and reader, FUZZTIME (30s) each
+	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' activities internal workflows starter worker | \
+	sed -E 's|/[^/]*:[0-9]+:func | |' | while read -r package name; do \
+		echo "$$package $$name" >&2; \
+		go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "./$$package" || exit 1; \
+	done
