@@ -85,7 +85,7 @@ test: tools build check ## Run every test, those against the dev stack included
 	run() { echo "$$*" >&2; "$$@" || failed=1; }; \
 	run go test $(TESTFLAGS) -race -timeout 10m . ./internal/... ./activities/... ./workflows/... ./worker/... ./starter/...; \
 	(cd devstack && go test $(TESTFLAGS) -timeout 10m ./...) || failed=1; : "with -race kumo's hundred services would be compiled twice"; \
-	run go test $(TESTFLAGS) -p 1 -timeout 40m -count 1 ./tests/...; : "one dev stack at a time"; \
+	run go test $(TESTFLAGS) -p 2 -timeout 40m -count 1 ./tests/...; : "two dev stacks at a time: they wait more than they work"; \
 	exit $$failed
 
 .PHONY: demo
