@@ -48,13 +48,13 @@ func (l Lines) Of(path string) int {
 	return 0
 }
 
-// Tell is faults in words, each with the line on which it is.
+// Tell is faults in words, each with the line on which it is behind them.
 func (l Lines) Tell(faults document.Faults) []string {
 	told := make([]string, len(faults))
 	for i, f := range faults {
 		told[i] = f.String()
 		if line := l.Of(f.Path); line > 0 {
-			told[i] = fmt.Sprintf("line %d: %s", line, f)
+			told[i] = fmt.Sprintf("%s (line %d)", f, line)
 		}
 	}
 	return told

@@ -18,9 +18,10 @@ func TestValidateFindsWhatWillFailWithItsLine(t *testing.T) {
 		"request", "validate", "-f", "-").Exits(t, 1)
 	var told struct{ Faults, Warnings []string }
 	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &told))
-	require.Equal(t, []string{`line 5: jobs[0].input.bucket.$from: "args.bucket": it is not in args`}, told.Faults)
+	require.Equal(t, []string{`jobs[0].input.bucket.$from: "args.bucket": it is not in args (line 5)`}, told.Faults)
 	require.Len(t, told.Warnings, 1)
-	require.Contains(t, told.Warnings[0], "line 3: jobs[0].heartbeat: none")
+	require.Contains(t, told.Warnings[0], "jobs[0].heartbeat: none")
+	require.Contains(t, told.Warnings[0], "(line 3)")
 }
 
 func TestASuspensionSaysFirstWhenItExpires(t *testing.T) {

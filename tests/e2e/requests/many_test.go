@@ -121,6 +121,6 @@ func TestValidateNeedsNoServer(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(wrong.Stdout), &told))
 	require.False(t, told.Valid)
-	require.ElementsMatch(t, []string{"jobs[1]: give either activity or workflow", `jobs[1].after[1]: no job "c"`, "jobs[0].after: cycle: a after b after a"}, told.Faults)
+	require.ElementsMatch(t, []string{"jobs[1]: give either activity or workflow (line 5)", `jobs[1].after[1]: no job "c" (line 6)`, "jobs[0].after: cycle: a after b after a (line 4)"}, told.Faults)
 	require.Contains(t, s.StarterWith(`{"jobs":[{"id":"a","activity":"x"}]}`, "request", "validate", "-f", "-").OK(t).Stdout, `"valid": true`)
 }

@@ -88,8 +88,8 @@ func TestACounterAnswersEveryoneThatEndsIt(t *testing.T) {
 	s := harness.Start(t)
 	s.StartWorker()
 	for name, ends := range map[string]struct {
-		message, state string
-	}{"drained": {"drain", "DONE"}, "stopped": {"stop", "STOPPED"}} {
+		message, input, state string
+	}{"drained": {"drain", `{"wait":"1m"}`, "DONE"}, "stopped": {"stop", `{}`, "STOPPED"}} {
 		t.Run(name, func(t *testing.T) {
 			url := s.NewQueue(nil)
 			g := start(t, s, workflows.TypeCountObjects, s.Name("count"), fmt.Sprintf(`{"queueUrl":%q,"table":%q}`, url, s.NewTable(harness.Table{})))
@@ -103,7 +103,7 @@ func TestACounterAnswersEveryoneThatEndsIt(t *testing.T) {
 			end := func() {
 				var answer countobjects.Status
 				var ended *serviceerror.NotFound
-				err := g.send(message{ends.message, `{"wait":"1m"}`, false}, &answer)
+				err := g.send(message{ends.message, ends.input, false}, &answer)
 				switch {
 				case err == nil && answer.State == ends.state:
 					answered.Add(1)
