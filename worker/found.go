@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
-	"go.temporal.io/api/serviceerror"
 	"go.uber.org/zap"
 
 	"sluice"
@@ -49,8 +47,7 @@ func foundDeployment(ctx context.Context, c sluice.Config, made *sluice.Clients)
 	}
 	fields := []zap.Field{zap.String("deployment", c.Deployment), zap.String("buildId", c.BuildID)}
 	current, err := isCurrent(ctx, made.Temporal, c.Deployment, c.BuildID)
-	var none *serviceerror.NotFound // before its first worker polls
-	if err != nil && !errors.As(err, &none) {
+	if err != nil {
 		return append(fields, zap.String("current", "not known: "+err.Error()))
 	}
 	if fields = append(fields, zap.Bool("current", current)); !current {

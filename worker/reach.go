@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
@@ -127,6 +129,10 @@ func (r *reach) isCurrentNow() *bool {
 // isCurrent asks which version of the deployment is current.
 func isCurrent(ctx context.Context, c client.Client, deployment, build string) (bool, error) {
 	described, err := c.WorkerDeploymentClient().GetHandle(deployment).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
+	var none *serviceerror.NotFound // before its first worker has polled
+	if errors.As(err, &none) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}

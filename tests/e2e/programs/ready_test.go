@@ -153,7 +153,15 @@ func TestTheFirstLineTellsWhatAWorkerFound(t *testing.T) {
 	}
 	require.Regexp(t, `^127\.0\.0\.1:\d+/\w+$`, first["azure"])
 	require.NotContains(t, w.Logs(), keyOf(3))
-	require.False(t, *awaitReady(t, w, http.StatusOK).Current, "it is ready, and gets no new work")
+	var answer readyAnswer
+	harness.Await(t, "it is ready, and knows whether it is current", func(ctx context.Context) error {
+		var err error
+		if _, answer, err = readyz(ctx, w); err != nil || !answer.Ready || answer.Current == nil {
+			return fmt.Errorf("%+v: %w", answer, err)
+		}
+		return nil
+	})
+	require.False(t, *answer.Current, "it gets no new work")
 
 	command, ok := first["makeCurrent"].(string)
 	require.True(t, ok)
