@@ -8,53 +8,24 @@ import (
 	"time"
 
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
+	"sluice"
 	"sluice/activities/requests"
 	"sluice/workflows"
 )
 
-// rolledOver is the error type of an accepted update whose run ended before it
-// was answered: continued as new, or closed.
-const rolledOver = "AcceptedUpdateCompletedWorkflow"
-
-// update sends an update and returns its answer. One that was accepted by a run
-// that then continued as new is sent again to the new run: the caller asked the
-// workflow and need not know about its runs.
-func (a *app) update(workflowID, name string, input json.RawMessage) (json.RawMessage, error) {
+// update sends an update and returns its answer, whatever runs the workflow goes
+// through till then.
+func (a *app) update(workflowID, name string, input json.RawMessage) (answer json.RawMessage, err error) {
 	c, err := a.same(updateCommand(workflowID, name, input))
 	if err != nil {
 		return nil, err
 	}
-	for {
-		answer, err := a.updateOnce(c, workflowID, name, input)
-		var application *temporal.ApplicationError
-		if err == nil || !errors.As(err, &application) || application.Type() != rolledOver {
-			return answer, a.explainClosed(workflowID, err)
-		}
-		select {
-		case <-a.ctx.Done():
-			return nil, a.ctx.Err()
-		case <-time.After(pollInterval / 10):
-		}
-	}
-}
-
-func (a *app) updateOnce(c client.Client, workflowID, name string, input json.RawMessage) (answer json.RawMessage, err error) {
-	err = a.whilePolled(workflowID, a.cli.TaskQueue, func(ctx context.Context) error {
-		handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-			WorkflowID:   workflowID,
-			UpdateName:   name,
-			Args:         []any{input},
-			WaitForStage: client.WorkflowUpdateStageCompleted,
-		})
-		if err != nil {
-			return err
-		}
-		return handle.Get(ctx, &answer)
+	err = a.whilePolled(workflowID, a.cli.TaskQueue, func(ctx context.Context) (err error) {
+		answer, err = sluice.Update[json.RawMessage, json.RawMessage]{Name: name}.Send(ctx, c, workflowID, input)
+		return err
 	})
-	return answer, err
+	return answer, a.explainClosed(workflowID, err)
 }
 
 // askAgain is how often a command that waits for an answer looks whether anybody
