@@ -72,6 +72,8 @@ func decodeStruct(faults *Faults, path string, raw []byte, v reflect.Value) {
 		twice := named[m.name]
 		named[m.name] = true
 		switch {
+		case m.name == "":
+			faults.Add(Join(path, `""`), "a field without a name")
 		case !known:
 			faults.Add(Join(path, m.name), "unknown field%s", fields.suggestion(m.name))
 		case twice:

@@ -67,6 +67,7 @@ func TestDecodeReportsAllFaultsAtOnce(t *testing.T) {
 
 func TestDecodeRefusesOtherShapes(t *testing.T) {
 	for raw, want := range map[string]string{
+		`{"":1,"name":7}`:         `"": a field without a name; name: the number 7 where a string is expected; jobs: required`,
 		`[]`:                      "a list where an object is expected",
 		`"x"`:                     "a string where an object is expected",
 		`{"name":`:                "not valid JSON: unexpected end of JSON input",

@@ -10,21 +10,44 @@ import (
 type Fault struct {
 	Path    string // where: "jobs[2].after[0]"; "" is the whole document
 	Message string // what is wrong and, where it can be said, the mend
+
+	more int // of the last one that is kept: how many came after it
 }
+
+// maxFaultText bounds a path and a message, in bytes: a value that is a megabyte of
+// text is told by its two ends, and leaves room for the other faults.
+const maxFaultText = 2 << 10
 
 func (f Fault) String() string {
 	if f.Path == "" {
-		return f.Message
+		return ends(f.Message)
 	}
-	return f.Path + ": " + f.Message
+	return ends(f.Path) + ": " + ends(f.Message)
+}
+
+// ends are the first and the last of a text that is too long.
+func ends(text string) string {
+	if len(text) <= maxFaultText {
+		return text
+	}
+	const last = maxFaultText / 4
+	return strings.ToValidUTF8(text[:maxFaultText-last], "") + "…" + strings.ToValidUTF8(text[len(text)-last:], "")
 }
 
 // Faults are all things that are wrong with a document, in the order found.
 type Faults []Fault
 
+// maxFaults bounds how many are kept; the rest is counted. A list of a hundred thousand
+// wrong elements is looked through for each of them.
+const maxFaults = 1000
+
 // Add records a fault at path.
 func (fs *Faults) Add(path, format string, args ...any) {
-	*fs = append(*fs, Fault{Path: path, Message: fmt.Sprintf(format, args...)})
+	if len(*fs) < maxFaults {
+		*fs = append(*fs, Fault{Path: path, Message: fmt.Sprintf(format, args...)})
+		return
+	}
+	(*fs)[maxFaults-1].more++
 }
 
 // take adds the error of a value that reads itself: its faults, if it tells
@@ -34,7 +57,9 @@ func (fs *Faults) take(path string, err error) {
 	switch {
 	case err == nil:
 	case errors.As(err, &several):
-		*fs = append(*fs, several.Under(path)...)
+		for _, f := range several {
+			fs.Add(Join(path, f.Path), "%s", f.Message)
+		}
 	default:
 		fs.Add(path, "%v", err)
 	}
@@ -47,7 +72,7 @@ func (fs Faults) Has(path string) bool {
 		return false
 	}
 	for _, f := range fs {
-		if f.Path == path || strings.HasPrefix(f.Path, path+".") || strings.HasPrefix(f.Path, path+"[") {
+		if below, ok := strings.CutPrefix(f.Path, path); ok && (below == "" || below[0] == '.' || below[0] == '[') {
 			return true
 		}
 	}
@@ -68,7 +93,7 @@ func (fs Faults) Paths() map[string]bool {
 func (fs Faults) Under(prefix string) Faults {
 	moved := make(Faults, len(fs))
 	for i, f := range fs {
-		moved[i] = Fault{Path: Join(prefix, f.Path), Message: f.Message}
+		moved[i] = Fault{Path: Join(prefix, f.Path), Message: f.Message, more: f.more}
 	}
 	return moved
 }
@@ -90,16 +115,21 @@ const maxErrorText = 64 << 10
 // fit into 64 KiB is counted.
 func (fs Faults) Error() string {
 	var text strings.Builder
+	more := 0
 	for i, f := range fs {
 		line := f.String()
-		if i > 0 && text.Len()+len(line) > maxErrorText {
-			fmt.Fprintf(&text, "; and %d more", len(fs)-i)
-			break
-		}
-		if i > 0 {
+		more += f.more
+		switch {
+		case more > f.more, i > 0 && text.Len()+len(line) > maxErrorText:
+			more++
+			continue
+		case i > 0:
 			text.WriteString("; ")
 		}
 		text.WriteString(line)
+	}
+	if more > 0 {
+		fmt.Fprintf(&text, "; and %d more", more)
 	}
 	return text.String()
 }

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"sluice/internal/duration"
 )
 
 func TestPathsAreJoinedAsTheyAreWritten(t *testing.T) {
@@ -79,10 +83,36 @@ func TestTheTextOfTenThousandFaultsIsBoundedAndCountsTheRest(t *testing.T) {
 	require.Less(t, len(text), maxErrorText+100)
 	told := strings.Count(text, "wrong in some way")
 	require.True(t, strings.HasSuffix(text, fmt.Sprintf("; and %d more", 10_000-told)), text[len(text)-40:])
+}
 
-	var one Faults
-	one.Add("", "%s", strings.Repeat("x", 2*maxErrorText))
-	require.Len(t, one.Error(), 2*maxErrorText, "the first is told whole")
+// A list of wrong elements was looked through again for each of them: twenty thousand
+// took half a minute, in which a worker did nothing else.
+func TestALongListOfWrongElementsIsReadInTime(t *testing.T) {
+	var faults Faults
+	began := time.Now()
+	for i := range 100_000 {
+		if at := Index("queues", i); !faults.Has(Join(at, "name")) {
+			faults.Add(at, "the number 1 where an object is expected")
+		}
+	}
+	require.Less(t, time.Since(began), 2*time.Second)
+	require.Contains(t, faults.Error(), fmt.Sprintf("queues[%d]: the number 1 where an object is expected; and %d more", maxFaults-1, 100_000-maxFaults))
+}
+
+// A megabyte of text in the place of a duration left no room for what else was wrong.
+func TestAHugeValueOrPathIsToldByItsEndsBesideTheOtherFaults(t *testing.T) {
+	huge := strings.Repeat("é", 1<<20)
+	var got struct {
+		A duration.Duration `json:"a"`
+		B int               `json:"b"`
+	}
+	faults := Decode([]byte(`{"a":"`+huge+`","b":`+strings.Repeat("9", 1<<20)+`,"`+huge+`c":1,"d":2}`), &got)
+	text := faults.Error()
+	require.Less(t, len(text), 20<<10)
+	require.True(t, utf8.ValidString(text))
+	for _, want := range []string{`a: "é`, `is not a duration`, "b: the number 99", "where an integer is expected", "éc: unknown field", "d: unknown field"} {
+		require.Contains(t, text, want)
+	}
 }
 
 // A null first does not hide that a field is given twice.

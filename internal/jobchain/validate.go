@@ -22,20 +22,8 @@ func Parse(raw []byte) (Document, document.Faults) {
 	faults := document.Decode(raw, &d)
 	if !faults.Paths()[""] { // nothing was read of what is no object
 		d.Check(&faults)
-		d.CheckAdded(&faults)
 	}
 	return d, faults
-}
-
-// CheckAdded adds what Check once let pass: an ID that is there but empty.
-func (d *Document) CheckAdded(faults *document.Faults) {
-	unread := faults.Paths()
-	for i := range d.Jobs {
-		path := document.Index("jobs", i)
-		if d.Jobs[i].ID == "" && !unread[path] && !unread[path+".id"] {
-			faults.Add(path+".id", wrongID, "")
-		}
-	}
 }
 
 // Check adds what is wrong with the document's meaning.
@@ -97,7 +85,7 @@ func (d *Document) checkJobs(faults *document.Faults) map[string]int {
 }
 
 func (d *Document) checkJob(faults *document.Faults, unread map[string]bool, path string, j *Job) {
-	if j.ID != "" && !idForm.MatchString(j.ID) {
+	if !unread[path+".id"] && !idForm.MatchString(j.ID) {
 		faults.Add(path+".id", wrongID, limits.Clip(j.ID, 120))
 	}
 	if (j.Activity == "") == (j.Workflow == "") && !unread[path+".activity"] && !unread[path+".workflow"] {
