@@ -17,7 +17,8 @@ import (
 	"sluice/workflows/throughput"
 )
 
-// DataConverter is Temporal's, with payloads encrypted when there is a key.
+// DataConverter is Temporal's, with payloads encrypted when there is a key. A document
+// that is no JSON reaches the workflow or activity that refuses it.
 func DataConverter(c connect.Config) (converter.DataConverter, error) {
 	codec := connect.NoEncryption()
 	if c.EncryptionKey != "" {
@@ -26,7 +27,7 @@ func DataConverter(c connect.Config) (converter.DataConverter, error) {
 			return nil, err
 		}
 	}
-	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec), nil
+	return converter.NewCodecDataConverter(connect.Documents(converter.GetDefaultDataConverter()), codec), nil
 }
 
 // ClientOptions are the options of every client and worker of Sluice: address,

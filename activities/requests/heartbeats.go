@@ -32,7 +32,7 @@ func (c *Children) ReadHeartbeats(ctx context.Context, in wire.HeartbeatsInput) 
 	for _, activity := range described.RawResponse.GetPendingActivities() {
 		id, details := activity.GetActivityId(), activity.GetHeartbeatDetails()
 		var raw json.RawMessage
-		if !wanted[id] || len(details.GetPayloads()) == 0 || dc.FromPayloads(details, &raw) != nil || len(raw) == 0 {
+		if !wanted[id] || len(details.GetPayloads()) == 0 || dc.FromPayloads(details, &raw) != nil || !json.Valid(raw) {
 			continue
 		}
 		if room < len(raw)+len(id) {

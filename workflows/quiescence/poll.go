@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"time"
 
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice/activities"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
@@ -34,8 +36,10 @@ func Poll(ctx workflow.Context, raw json.RawMessage) (json.RawMessage, error) {
 		// A poll that fails is a failed poll; the next one is due anyway.
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	}
-	var answer json.RawMessage
+	var answer converter.RawValue
 	future := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), in.Name, in.Input)
-	err = future.Get(ctx, &answer)
-	return answer, shell.OwnError(err)
+	if err := future.Get(ctx, &answer); err != nil {
+		return nil, shell.OwnError(err)
+	}
+	return activities.JSONOf(answer.Payload())
 }

@@ -9,7 +9,7 @@ import (
 // Detail reads a checkpoint; nil where there is none or it is not JSON.
 func Detail(has bool, read func(...any) error) json.RawMessage {
 	var raw json.RawMessage
-	if !has || read(&raw) != nil || len(raw) == 0 {
+	if !has || read(&raw) != nil || !json.Valid(raw) {
 		return nil
 	}
 	return raw
