@@ -6,7 +6,6 @@ package secret
 import (
 	"encoding/base64"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +21,7 @@ const (
 	shortest = 6
 	// most bounds what is remembered: credentials that are renewed every hour are
 	// other ones each time.
-	most = 512
+	most = 2048
 )
 
 var (
@@ -77,7 +76,7 @@ func Conceal(text string) string {
 }
 
 // formsOf is how a secret may be written: as it is, its credential behind a scheme,
-// what that says in base64, and each of these in base64 or escaped for a URL.
+// what that says in base64, and each of these in whatever form an echo may have it.
 func formsOf(value string) []string {
 	value = strings.TrimSpace(value)
 	plain := []string{value}
@@ -89,10 +88,7 @@ func formsOf(value string) []string {
 	}
 	var forms []string
 	for _, text := range plain {
-		forms = append(forms, text,
-			base64.StdEncoding.EncodeToString([]byte(text)), base64.RawStdEncoding.EncodeToString([]byte(text)),
-			base64.URLEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte(text)),
-			url.QueryEscape(text))
+		forms = append(forms, Forms(text)...)
 	}
 	return forms
 }

@@ -3,7 +3,10 @@ package secret
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +32,31 @@ func TestAKnownSecretIsConcealedInEveryForm(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 26, n)
 	require.Equal(t, "a line with [redacted]\n", out.String())
+}
+
+// An origin that encodes the whole request has the secret anywhere within: base64 then
+// begins at one of three offsets, and none of its forms is that of the secret alone.
+func TestASecretWithinWhatWasEncodedIsConcealed(t *testing.T) {
+	const key = "wJalrXUtnFEMI/K7MDENG+bPxRfiCY<\"&>EXAMPLEKEY"
+	Add(key)
+	for _, before := range []string{"", "a", "ab", "abc", "Authorization: Bearer "} {
+		for _, behind := range []string{"", "\n", "\r\n", "and more"} {
+			whole := before + key + behind
+			quoted, err := json.Marshal(whole)
+			require.NoError(t, err)
+			for name, encoded := range map[string]string{
+				"base64": base64.StdEncoding.EncodeToString([]byte(whole)), "base64 for URLs": base64.RawURLEncoding.EncodeToString([]byte(whole)),
+				"hexadecimal": hex.EncodeToString([]byte(whole)), "HEXADECIMAL": strings.ToUpper(hex.EncodeToString([]byte(whole))),
+				"query": url.QueryEscape(whole), "path": url.PathEscape(whole), "JSON": string(quoted),
+			} {
+				told := Conceal(encoded)
+				for _, form := range Forms(key) {
+					require.NotContains(t, told, form, "%s of %q", name, whole)
+				}
+				require.Less(t, len(told), len(encoded)-len(key)/2, "%s: what is left of %q", name, told)
+			}
+		}
+	}
 }
 
 // Credentials that are renewed for months do not fill the memory.
