@@ -64,13 +64,13 @@ var rules = map[string]map[string]any{
 	"Page.offset":                  {"minimum": 0},
 	"Page.limit":                   {"minimum": 0, "maximum": 2000},
 	"ProducerInput.batchSize":      {"minimum": 1, "maximum": 500},
-	"ProducerInput.ordering":       {"enum": []any{"key", "none", "", nil}},
-	"Delay.strategy":               {"enum": []any{"constant", "inverse", "exponential", "", nil}},
-	"S3Source.onDelete":            {"enum": []any{"reset", "ignore", "fail", "", nil}},
-	"CountObjectsInput.key":        {"enum": []any{"bucket", "prefix", "", nil}},
+	"ProducerInput.ordering":       {"enum": []any{"key", "none", nil}},
+	"Delay.strategy":               {"enum": []any{"constant", "inverse", "exponential", nil}},
+	"S3Source.onDelete":            {"enum": []any{"reset", "ignore", "fail", nil}},
+	"CountObjectsInput.key":        {"enum": []any{"bucket", "prefix", nil}},
 	"ClaimTasksInput.capacity":     {"minimum": 1, "maximum": 1000},
 	"CapacityMessage.capacity":     {"minimum": 1, "maximum": 1000},
-	"IngestInput.format":           {"enum": []any{"lines", "json-array", "csv", "", nil}},
+	"IngestInput.format":           {"enum": []any{"lines", "json-array", "csv", nil}},
 }
 
 // choices are types of which exactly one of these members is given.
@@ -88,7 +88,7 @@ var lengths = map[string]bool{
 }
 
 // lengthPattern is a duration in Go's form; "" is the default.
-const lengthPattern = `^$|^[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
+const lengthPattern = `^\s*$|^\s*[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+\s*$`
 
 // named is a document with its type.
 type named struct {
