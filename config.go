@@ -105,7 +105,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	for _, origin := range c.HTTPAllow {
-		check(isOrigin(origin), "SLUICE_HTTP_ALLOW: %q is not an origin such as https://example.com", origin)
+		check(isOrigin(origin), "SLUICE_HTTP_ALLOW: %q is not an origin such as https://example.com", withoutUser(origin))
 	}
 	check(c.TaskServiceToken == "" || isOrigin(c.TaskServiceURL), "SLUICE_TASK_SERVICE_TOKEN: needs SLUICE_TASK_SERVICE_URL, the origin it is sent to")
 
@@ -131,6 +131,14 @@ func (c *Config) Validate() error {
 // calm is how activities that wait heartbeat once nothing happens.
 func (c Config) calm() activities.Calm {
 	return activities.Calm{After: c.CalmAfter, Spacing: c.WaitHeartbeat}
+}
+
+// withoutUser is a URL without what stands before its host, which may be a password.
+func withoutUser(s string) string {
+	if at := strings.LastIndex(s, "@"); at >= 0 {
+		return "…" + s[at:]
+	}
+	return s
 }
 
 func isOrigin(s string) bool {

@@ -59,6 +59,7 @@ func TestConfigReportsAllFaultsAtOnce(t *testing.T) {
 	require.ErrorContains(t, err, "SLUICE_KINESIS_FLUSH_INTERVAL: must be 0 or at least 50ms, not 1ms")
 	require.ErrorContains(t, err, "SLUICE_KINESIS_MAX_CONNECTIONS: must be at least 1, or 0 to follow the latency, not -1")
 	require.ErrorContains(t, err, "SLUICE_HTTP_ALLOW")
+	require.NotContains(t, err.Error(), "u:p", "a password in front of the host")
 	require.ErrorContains(t, err, "SLUICE_DEPLOYMENT and SLUICE_BUILD_ID go together")
 	require.ErrorContains(t, err, "SLUICE_ENCRYPTION_KEY: encryption key 1: 32 bytes in base64")
 }
