@@ -17,12 +17,14 @@ func Documents(dc converter.DataConverter) converter.DataConverter { return docu
 type documents struct{ converter.DataConverter }
 
 func (d documents) FromPayload(payload *commonpb.Payload, value any) error {
-	err := d.DataConverter.FromPayload(payload, value)
-	if raw, ok := value.(*json.RawMessage); ok && err != nil {
+	raw, ok := value.(*json.RawMessage)
+	if ok && d.DataConverter.FromPayload(payload, raw) != nil {
 		*raw = bytes.Clone(payload.GetData())
+	}
+	if ok {
 		return nil
 	}
-	return err
+	return d.DataConverter.FromPayload(payload, value)
 }
 
 func (d documents) FromPayloads(payloads *commonpb.Payloads, values ...any) error {

@@ -71,9 +71,9 @@ func (t trace) everything(test *testing.T, s *harness.Stack, data string) (workf
 			require.NoError(test, err)
 			t.add("history of "+id, protojson.Format(event))
 		}
-		described, err := s.Client.DescribeWorkflowExecution(ctx, id, run)
+		described, err := s.Client.DescribeWorkflow(ctx, id, run)
 		require.NoError(test, err)
-		t.add("description of "+id, protojson.Format(described))
+		t.add("description of "+id, protojson.Format(described.RawResponse))
 		if answer, err := s.Client.QueryWorkflow(ctx, id, run, "status"); err == nil {
 			var status any
 			require.NoError(test, answer.Get(&status))
