@@ -120,6 +120,15 @@ help: ## List the targets
 soak: tools build ## Kill 200 workers and 20 servers during the main job
 	SLUICE_SOAK_KILLS=200 go test -v -count 1 -timeout 120m ./tests/faults/ingest
 
+.PHONY: hostile
+hostile: tools build ## Send a worker 10,000 documents that nobody should send; about 10 minutes
+	SLUICE_HOSTILE=5000 go test -run TestHostile -v -count 1 ./docs/schema
+	SLUICE_HOSTILE=10000 go test -v -count 1 -timeout 60m ./tests/e2e/hostile
+
+.PHONY: mutate
+mutate: ## Change workflows and rules in 24 places, each to be noticed by a test; about 15 minutes (SEED=n: other places)
+	@go run ./tests/mutation -seed $(or $(SEED),1)
+
 .PHONY: bench-fleet
 bench-fleet: tools build ## Measure how large a fleet one budget serves; about 10 minutes; the last line is JSON
 	@go run ./tests/bench/fleet
