@@ -43,7 +43,18 @@ func (w *Worker) Scrape(ctx context.Context) (string, error) {
 // logs are printed if the test failed.
 func (s *Stack) StartWorker(env ...string) *Worker {
 	s.t.Helper()
-	w := s.LaunchWorker(env...)
+	return s.ready(s.LaunchWorker(env...))
+}
+
+// StartWorkerOf is StartWorker of another build of the program.
+func (s *Stack) StartWorkerOf(path string, env ...string) *Worker {
+	s.t.Helper()
+	return s.ready(s.launchWorker(path, env...))
+}
+
+// ready waits until a worker says that it is.
+func (s *Stack) ready(w *Worker) *Worker {
+	s.t.Helper()
 	Await(s.t, "worker is ready", func(ctx context.Context) error {
 		if !w.Running() {
 			return Never(fmt.Errorf("it ended:\n%s", w.Logs()))
@@ -68,12 +79,17 @@ func (s *Stack) StartWorker(env ...string) *Worker {
 // LaunchWorker starts a worker without waiting until it is ready.
 func (s *Stack) LaunchWorker(env ...string) *Worker {
 	s.t.Helper()
+	return s.launchWorker(s.binary("worker"), env...)
+}
+
+func (s *Stack) launchWorker(path string, env ...string) *Worker {
+	s.t.Helper()
 	address, err := freeAddress()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	all := append(s.environment(), "SLUICE_METRICS_ADDRESS="+address)
-	p, err := startProcess("worker", s.binary("worker"), nil, append(all, env...), Root(), nil)
+	p, err := startProcess("worker", path, nil, append(all, env...), Root(), nil)
 	if err != nil {
 		s.t.Fatalf("worker: %v", err)
 	}
