@@ -126,7 +126,7 @@ hostile: tools build ## Send a worker 10,000 documents that nobody should send; 
 	SLUICE_HOSTILE=10000 go test -v -count 1 -timeout 60m ./tests/e2e/hostile
 
 .PHONY: mutate
-mutate: ## Change workflows and rules in 24 places, each to be noticed by a test; about 15 minutes (SEED=n: other places)
+mutate: ## Change workflows and rules in 24 places, each to be noticed by a test; 3-10 minutes (SEED=n: other places)
 	@go run ./tests/mutation -seed $(or $(SEED),1)
 
 .PHONY: bench-fleet
