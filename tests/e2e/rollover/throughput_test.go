@@ -49,6 +49,8 @@ func TestPausesSentDuringARollOverAllTakeEffect(t *testing.T) {
 	}
 	times := g.storm(5, switches(0, true), switches(1, true), switches(2, false), switches(3, true), leases)
 
+	g.Record(g.id, workflows.TypeThroughput, "paused-and-unpaused-across-runs", g.first)
+
 	asked, reason := []string{}, ""
 	for _, m := range g.arrived() {
 		switch m.name {
