@@ -27,26 +27,40 @@ const (
 var (
 	known struct { //nolint:gochecknoglobals // a process has its secrets once
 		sync.Mutex
-		forms []string // in the order of their coming
+		forms  []string            // in the order of their coming
+		values map[string]struct{} // whose forms these are; forgotten with them
 	}
 	replacer atomic.Pointer[strings.Replacer] //nolint:gochecknoglobals // of what is known
 )
 
 // Add makes values known. One of several words, such as an Authorization header, is
 // known by its words too; one of a connection string by its keys.
+//
+// The credentials of every call are added; those that are known already cost next to
+// nothing.
 func Add(values ...string) {
-	var forms []string
-	for _, value := range values {
-		forms = append(forms, formsOf(value)...)
-	}
 	known.Lock()
 	defer known.Unlock()
+	var forms []string
+	for _, value := range values {
+		if _, ok := known.values[value]; !ok {
+			forms = append(forms, formsOf(value)...)
+		}
+	}
+	if len(forms) == 0 {
+		return
+	}
 	for _, form := range forms {
 		if len(form) >= shortest && !slices.Contains(known.forms, form) {
 			known.forms = append(known.forms, form)
 		}
 	}
-	known.forms = known.forms[max(0, len(known.forms)-most):]
+	if excess := len(known.forms) - most; excess > 0 || known.values == nil {
+		known.forms, known.values = known.forms[max(0, excess):], map[string]struct{}{}
+	}
+	for _, value := range values {
+		known.values[value] = struct{}{}
+	}
 	longestFirst := slices.Clone(known.forms)
 	slices.SortStableFunc(longestFirst, func(a, b string) int { return len(b) - len(a) })
 	pairs := make([]string, 0, 2*len(longestFirst))
