@@ -22,7 +22,7 @@ func TestLeasesGrowWhenTheyStayAlike(t *testing.T) {
 		require.Equal(t, LeaseTime, renew(busy).Validity())
 	}
 	require.Equal(t, SteadyTime, renew(busy).Validity(), "after three alike")
-	require.Equal(t, SteadyTime*3/4, renew(busy).RenewAfter.Std())
+	require.Equal(t, SteadyTime*4/5, renew(busy).RenewAfter.Std())
 
 	named := busy
 	named.Steady = duration.Duration(2 * time.Minute)
@@ -77,8 +77,9 @@ func TestAWatchOfAnOnDemandTableRarelyRenews(t *testing.T) {
 	require.True(t, o.Lease(now, ask("watch", 300)).Unlimited)
 }
 
-// One budget in steady use costs a worker less than 4,000 leases a day, and its
-// owner less than 4,000 look-ups, however many workers use it.
+// One budget in steady use costs a worker less than 3,700 leases a day, and its
+// owner less than 3,700 look-ups, however many workers use it: its timers and its runs
+// come to 170 more, and 4,000 are what it may cost.
 func TestABudgetInSteadyUseCostsLittle(t *testing.T) {
 	for _, workers := range []int{1, 2, 7, 40} {
 		o := newOwner(1000)
@@ -106,8 +107,8 @@ func TestABudgetInSteadyUseCostsLittle(t *testing.T) {
 				lookUps++
 			}
 		}
-		require.Less(t, leases/workers, 4000, workers)
-		require.Less(t, lookUps, 4000, workers)
+		require.Less(t, leases/workers, 3700, workers)
+		require.Less(t, lookUps, 3700, workers)
 	}
 }
 

@@ -49,7 +49,7 @@ func (o *Owner) hardlyLeased(ceiling Milli, limited bool) bool {
 func (o *Owner) untilNextLease(now time.Time) time.Duration {
 	next := time.Duration(0)
 	for i, h := range o.Holders {
-		renews := h.At.Add(h.ExpiresAt.Sub(h.At) * 3 / 4).Sub(now)
+		renews := h.At.Add(o.renewal(h.ExpiresAt.Sub(h.At))).Sub(now)
 		if i == 0 || renews < next {
 			next = renews
 		}

@@ -13,7 +13,7 @@ type Program struct {
 	cleanups []func()
 }
 
-// Helper, Failed, Context, Cleanup, Logf, Fatal and Fatalf are what the harness
+// Helper, Failed, Context, Cleanup, Logf, Errorf, Fatal and Fatalf are what the harness
 // needs of a test.
 func (p *Program) Helper() {}
 
@@ -28,6 +28,9 @@ func (p *Program) Cleanup(f func()) { p.cleanups = append(p.cleanups, f) }
 
 // Logf writes to standard error.
 func (p *Program) Logf(format string, args ...any) { log.Printf(format, args...) }
+
+// Errorf writes to standard error: what it tells of does not end the program.
+func (p *Program) Errorf(format string, args ...any) { log.Printf(format, args...) }
 
 // Fatal ends the program.
 func (p *Program) Fatal(args ...any) { p.Close(); log.Fatal(args...) }

@@ -21,7 +21,7 @@ import (
 // unpause are signals too; query status.
 //
 // History: a lease costs 5 events (2 where several arrive together), whatever the
-// number of calls that it covers; a worker renews every 22 s once its share stays
+// number of calls that it covers; a worker renews every 24 s once its share stays
 // alike, and the whole of a large fleet about eight times a second. The look-up costs 6
 // events every 24 s while leases are given. An idle owner costs none.
 func Workflow(ctx workflow.Context, raw json.RawMessage) (*throughput.Status, error) {

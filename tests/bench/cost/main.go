@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -84,9 +83,16 @@ func (b *bench) measure(ctx context.Context) error {
 	return nil
 }
 
+// row is a line of the table; a limit below 0 is none.
 func row(what string, measured, limit float64, of actions) {
-	fmt.Printf("%-58s %10.4g %10.4g   %s\n", what, measured, limit, of)
+	reach := ""
+	if limit >= 0 {
+		reach = fmt.Sprintf("%.4g", limit)
+	}
+	fmt.Printf("%-58s %10.4g %10s   %s\n", what, measured, reach, of)
 }
+
+const noLimit = -1
 
 // work measures what is counted by the piece.
 func (b *bench) work(ctx context.Context, s *harness.Stack, from server) error {
@@ -141,7 +147,7 @@ func (b *bench) waits(ctx context.Context, s *harness.Stack, from server) error 
 		figures[t.name] = t.figure()
 		row(t.what+", a day", t.figure(), t.limit, t.counted)
 		if t.name == "resumer" {
-			row("  and the Schedule's own workings in this server, a day", t.counted.total()-t.figure(), math.NaN(), nil)
+			row("  and the Schedule's own workings in this server, a day", t.counted.total()-t.figure(), noLimit, nil)
 		}
 		if t.name == "leases" {
 			b.report.OwnerPerDay = t.counted.total() - t.figure()

@@ -8,8 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
+	"sluice/internal/quiescence"
+	"sluice/internal/wire"
 	"sluice/tests/harness"
 	"sluice/workflows"
 )
@@ -75,25 +80,55 @@ func perTask(ctx context.Context, s *harness.Stack, from server) (actions, error
 				return err
 			}
 		}
-		_, err := run(ctx, s, workflows.ClaimID(queue), workflows.TypeClaimTasks, map[string]any{
+		claimer, err := run(ctx, s, workflows.ClaimID(queue), workflows.TypeClaimTasks, map[string]any{
 			"queues": []any{map[string]any{"name": queue}}, "capacity": 20,
 		})
 		if err != nil {
 			return err
 		}
-		if err := completed(ctx, s, workflows.TypeTask, tasks); err != nil {
+		if err := told(ctx, s, claimer, tasks); err != nil {
 			return err
 		}
-		time.Sleep(5 * time.Second) // the claimer's last report
-		return nil
+		return found(ctx, s, fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Completed'", workflows.TypeTask), tasks)
 	})
 	return a.by(tasks), err
 }
 
-// completed waits until so many workflows of a type have completed. To list and count
-// workflows is no Action.
-func completed(ctx context.Context, s *harness.Stack, workflowType string, wanted int64) error {
-	query := fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Completed'", workflowType)
+// told waits until the claimer has been told the ends of so many tasks, by the signals
+// in its history: to read that is no Action.
+func told(ctx context.Context, s *harness.Stack, claimer client.WorkflowRun, wanted int) error {
+	id, run := claimer.GetID(), claimer.GetRunID()
+	ended := 0
+	for run != "" {
+		events := s.Client.GetWorkflowHistory(ctx, id, run, true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		run = ""
+		for events.HasNext() {
+			event, err := events.Next()
+			if err != nil {
+				return err
+			}
+			if next := event.GetWorkflowExecutionContinuedAsNewEventAttributes(); next != nil {
+				run = next.GetNewExecutionRunId()
+			}
+			signal := event.GetWorkflowExecutionSignaledEventAttributes()
+			if signal.GetSignalName() != workflows.SignalFinished {
+				continue
+			}
+			var finished wire.FinishedTasks
+			if err := converter.GetDefaultDataConverter().FromPayloads(signal.GetInput(), &finished); err != nil {
+				return err
+			}
+			if ended += len(finished.Tasks); ended >= wanted {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%s ended when it had been told the ends of %d tasks of %d", id, ended, wanted)
+}
+
+// found waits until visibility finds so many workflows. To list and count workflows is no
+// Action.
+func found(ctx context.Context, s *harness.Stack, query string, wanted int64) error {
 	for {
 		answer, err := s.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: s.Env("TEMPORAL_NAMESPACE"), Query: query})
 		if err == nil && answer.GetCount() >= wanted {
@@ -122,7 +157,10 @@ func waitQueries(ctx context.Context, s *harness.Stack, from server, window time
 		return nil, err
 	}
 	waiting := own.LaunchStarter("request", "run", "--wait", "--id", "request/waits", "-f", file)
-	time.Sleep(20 * time.Second) // until nothing begins any more
+	// The watch shows its phase once it waits, and is the last that begins.
+	if err := found(ctx, own, fmt.Sprintf("WorkflowType = '%s' AND SluiceState = '%s'", workflows.TypeQuiescence, quiescence.Waiting), 1); err != nil {
+		return nil, err
+	}
 	before, err := from.read(ctx)
 	if err != nil {
 		return nil, err

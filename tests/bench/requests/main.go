@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
-	"testing"
 	"time"
 
 	"sluice/tests/harness"
@@ -29,8 +28,8 @@ type report struct {
 
 func main() {
 	log.SetFlags(0)
-	b := &program{}
-	defer b.cleanUp()
+	b := &harness.Program{}
+	defer b.Close()
 	s := harness.Start(b, harness.Options{Own: true})
 	s.StartWorker("SLUICE_LOG_LEVEL=warn")
 	jobs := s.Name("jobs")
@@ -71,31 +70,4 @@ func show(r report) {
 		log.Fatal(err)
 	}
 	fmt.Println(string(line))
-}
-
-// program lets the harness of the tests serve a program.
-type program struct {
-	testing.TB
-	cleanups []func()
-}
-
-func (p *program) Helper()                         {}
-func (p *program) Failed() bool                    { return false }
-func (p *program) Context() context.Context        { return context.Background() }
-func (p *program) Cleanup(f func())                { p.cleanups = append(p.cleanups, f) }
-func (p *program) Logf(format string, args ...any) { log.Printf(format, args...) }
-func (p *program) Errorf(format string, a ...any)  { log.Printf(format, a...) }
-func (p *program) Fatal(args ...any)               { p.cleanUp(); log.Fatal(args...) }
-func (p *program) Fatalf(format string, args ...any) {
-	p.cleanUp()
-	log.Fatalf(format, args...)
-}
-
-func (p *program) cleanUp() {
-	for len(p.cleanups) > 0 {
-		last := len(p.cleanups) - 1
-		f := p.cleanups[last]
-		p.cleanups = p.cleanups[:last]
-		f()
-	}
 }
