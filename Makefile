@@ -152,7 +152,7 @@ bench-cost: tools build ## Count Actions of all that waits and works; 25 minutes
 	@go run ./tests/bench/cost $(if $(SHORT),-short)
 
 .PHONY: bench-reach
-bench-reach: tools build ## Measure how far one claimer, producer and many suspended requests go; the last line is JSON
+bench-reach: tools build ## Measure how far one claimer, producer and 10,000 suspended requests go; about 5 minutes; the last line is JSON
 	@go run ./tests/bench/reach
 
 FUZZTIME ?= 30s

@@ -19,29 +19,42 @@ type report struct {
 	TasksPerSecond   map[string]float64 `json:"tasksPerSecond"` // by the number of claimers
 	FourBesideOne    float64            `json:"fourBesideOne"`
 	RecordsPerSecond float64            `json:"recordsPerSecond"` // of one Producer
-	Suspended        int                `json:"suspended"`
-	SuspendSeconds   float64            `json:"suspendSeconds"`
-	ResumeSeconds    float64            `json:"resumeSeconds"`
+	Suspended        *suspended         `json:"suspended,omitempty"`
 }
 
 func main() {
 	log.SetFlags(0)
-	tasks := flag.Int("tasks", 400, "tasks for each number of claimers")
-	requests := flag.Int("requests", 2000, "requests suspended at once")
+	tasks := flag.Int("tasks", 400, "tasks for each number of claimers; 0 leaves claimers and the producer out")
+	requests := flag.Int("requests", 10_000, "requests suspended at once; 0 leaves them out")
+	resumed := flag.Int("resumed", 1000, "of them that are resumed, beside those that stay")
 	flag.Parse()
-	if err := measure(context.Background(), *tasks, *requests); err != nil {
+	r := report{TasksPerSecond: map[string]float64{}}
+	ctx := context.Background()
+	var err error
+	if *tasks > 0 {
+		err = rates(ctx, &r, *tasks)
+	}
+	if err == nil && *requests > 0 {
+		r.Suspended, err = suspend(ctx, *requests, min(*resumed, *requests))
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(line))
 }
 
-func measure(ctx context.Context, tasks, requests int) error {
+// rates measures claimers and a producer.
+func rates(ctx context.Context, r *report, tasks int) error {
 	p := &harness.Program{}
 	defer p.Close()
 	s := harness.Start(p, harness.Options{Own: true, Args: []string{"--no-ui"}})
 	for range 2 {
 		s.StartWorker("SLUICE_LOG_LEVEL=error")
 	}
-	r := report{TasksPerSecond: map[string]float64{}}
 	for _, claimers := range []int{1, 4} {
 		rate, err := claim(ctx, s, claimers, tasks)
 		if err != nil {
@@ -57,16 +70,5 @@ func measure(ctx context.Context, tasks, requests int) error {
 		return err
 	}
 	fmt.Printf("%-58s %10.0f\n", "records a second, one Producer", r.RecordsPerSecond)
-	r.Suspended = requests
-	if r.SuspendSeconds, r.ResumeSeconds, err = suspend(ctx, s, requests); err != nil {
-		return err
-	}
-	fmt.Printf("%-58s %10.1f\n", fmt.Sprintf("seconds until %d requests that begin are suspended", requests), r.SuspendSeconds)
-	fmt.Printf("%-58s %10.1f\n", "  and until they are resumed and done", r.ResumeSeconds)
-	line, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	fmt.Println(string(line))
 	return nil
 }

@@ -121,36 +121,6 @@ func produce(ctx context.Context, s *harness.Stack) (float64, error) {
 	return status.Sent / seconds, s.Client.TerminateWorkflow(ctx, id, "", "measured")
 }
 
-// suspend starts many requests, suspends each, and resumes all of them.
-func suspend(ctx context.Context, s *harness.Stack, requests int) (suspended, resumed float64, err error) {
-	bucket, name := s.NewBucket(), s.Name("many")
-	id := func(n int) string { return fmt.Sprintf("request/%s-%d", name, n) }
-	of := func(condition string) string {
-		return fmt.Sprintf("WorkflowId STARTS_WITH 'request/%s' AND %s", name, condition)
-	}
-	began := time.Now()
-	err = each(requests, func(n int) error {
-		jobs := []any{map[string]any{"id": "list", "activity": "S3.List", "input": map[string]any{"bucket": bucket}}}
-		_, err := s.Client.SignalWithStartWorkflow(ctx, id(n), "suspend", json.RawMessage(`{"ttl":"0s"}`),
-			client.StartWorkflowOptions{TaskQueue: s.TaskQueue}, workflows.TypeRequest, map[string]any{"jobs": jobs})
-		return err
-	})
-	if err == nil {
-		err = counted(ctx, s, of("SluiceState = 'SUSPENDED'"), requests)
-	}
-	if err != nil {
-		return 0, 0, err
-	}
-	suspended, began = time.Since(began).Seconds(), time.Now()
-	err = each(requests, func(n int) error {
-		return s.Client.SignalWorkflow(ctx, id(n), "", "resume", json.RawMessage(`{}`))
-	})
-	if err == nil {
-		err = counted(ctx, s, of("ExecutionStatus = 'Completed'"), requests)
-	}
-	return suspended, time.Since(began).Seconds(), err
-}
-
 func each(n int, do func(n int) error) error {
 	var all errgroup.Group
 	all.SetLimit(callers)
