@@ -164,3 +164,7 @@ fuzz: ## Fuzz every decoder, expression and reader, FUZZTIME (30s) each
 		echo "$$package $$name" >&2; \
 		go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "./$$package" || exit 1; \
 	done
+
+.PHONY: load
+load: tools build ## 1,000 requests, 100 watches, 4 claimers, tables and streams at once for 10 minutes (FOR=3m); the last line is JSON
+	@go run ./tests/bench/load $(if $(FOR),-for $(FOR))
