@@ -22,7 +22,7 @@ const serviceName = "sluice-worker"
 // secondsBuckets are the bounds of all histograms: of calls that take milliseconds and
 // of work that waits for a minute.
 func secondsBuckets() []float64 {
-	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 2.5, 5, 10, 30, 60}
 }
 
 // newMetrics makes the metrics handler for the SDK and our activities alike, which
