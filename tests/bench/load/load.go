@@ -130,10 +130,11 @@ func (l *load) counted(ctx context.Context, query string, wanted int) error {
 	}
 }
 
-// drive does something with each until the context is over.
+// drive does something with each until the context is over. What is under way then is
+// awaited: it has not failed.
 func (l *load) drive(ctx context.Context) {
 	var all sync.WaitGroup
-	every := func(pause time.Duration, do func(n int) error) {
+	every := func(pause time.Duration, do func(ctx context.Context, n int) error) {
 		all.Go(func() {
 			tick := time.NewTicker(pause)
 			defer tick.Stop()
@@ -143,25 +144,30 @@ func (l *load) drive(ctx context.Context) {
 					return
 				case <-tick.C:
 				}
-				if err := do(n); err != nil && ctx.Err() == nil {
+				own, cancel := context.WithTimeout(context.WithoutCancel(ctx), atMost)
+				if err := do(own, n); err != nil {
 					l.fails(err)
 				}
+				cancel()
 			}
 		})
 	}
-	every(500*time.Millisecond, func(n int) error { return l.suspendAndResume(ctx, n%max(l.n.requests, 1)) })
-	every(2*time.Second, func(n int) error { return l.put(ctx, n) })
+	every(500*time.Millisecond, func(ctx context.Context, n int) error { return l.suspendAndResume(ctx, n%max(l.n.requests, 1)) })
+	every(2*time.Second, l.put)
 	for _, queue := range l.queues {
-		every(2*time.Second, func(n int) error { return l.enqueue(ctx, queue, n) })
+		every(2*time.Second, func(ctx context.Context, n int) error { return l.enqueue(ctx, queue, n) })
 	}
 	for i, table := range l.tables {
-		every(2*time.Second, func(n int) error { return l.write(ctx, i, table, n) })
+		every(2*time.Second, func(ctx context.Context, n int) error { return l.write(ctx, i, table, n) })
 	}
 	for _, stream := range l.streams {
-		every(500*time.Millisecond, func(n int) error { return l.add(ctx, stream, n) })
+		every(500*time.Millisecond, func(ctx context.Context, n int) error { return l.add(ctx, stream, n) })
 	}
 	all.Wait()
 }
+
+// atMost is how long a call may take: no update takes longer than a minute.
+const atMost = time.Minute
 
 func (l *load) fails(err error) {
 	l.mu.Lock()
