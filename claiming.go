@@ -27,6 +27,7 @@ func newWithAzure(c Config, made *Clients, needing ...activities.System) worker.
 	}
 	options := workerOptions(c)
 	options.DisableWorkflowWorker = true
+	options.Plugins = []worker.Plugin{newPlugin(made.Converter, noWorkflows)}
 	w := worker.New(made.Temporal, wire.AzureTaskQueue(c.TaskQueue), options)
 	RegisterActivities(w, needing...)
 	return w

@@ -1,13 +1,11 @@
 package sluice
 
 import (
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
 	"sluice/internal/wire"
-	"sluice/workflows"
 	"sluice/workflows/claimtasks"
 	"sluice/workflows/countobjects"
 	"sluice/workflows/ingest"
@@ -37,16 +35,21 @@ var registry = []struct {
 	{wire.TypeProducer, producer.Workflow},
 }
 
-// RegisterWorkflows adds every workflow to w. The worker and the replay tests both
-// call it, so a workflow cannot run in one and be unknown to the other.
-func RegisterWorkflows(w worker.WorkflowRegistry) {
+// WorkflowRegistry takes workflows: a worker, a replayer, the environment of a test.
+type WorkflowRegistry interface {
+	RegisterWorkflowWithOptions(code any, options workflow.RegisterOptions)
+}
+
+// RegisterWorkflows adds every workflow to w, and nothing of what else they need
+// (Plugin). It is for the environments of the SDK's test suite.
+func RegisterWorkflows(w WorkflowRegistry) {
 	for _, r := range registry {
 		w.RegisterWorkflowWithOptions(r.code, workflow.RegisterOptions{Name: r.name})
 	}
 }
 
-// RegisterOwners adds what the task queue of the owners of budgets needs.
-func RegisterOwners(w worker.WorkflowRegistry) {
+// registerOwners adds what the task queue of the owners of budgets needs.
+func registerOwners(w WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(throughput.Workflow, workflow.RegisterOptions{Name: wire.TypeThroughput})
 }
 
@@ -59,10 +62,8 @@ func WorkflowNames() []string {
 	return names
 }
 
-// Interceptors are what a worker or a replayer of the workflows has to have.
-func Interceptors() []interceptor.WorkerInterceptor {
-	return []interceptor.WorkerInterceptor{workflows.Interceptor(), activities.Interceptor(), activities.TroubleInterceptor()}
-}
+// noWorkflows is for a worker of activities alone.
+func noWorkflows(WorkflowRegistry) {}
 
 // RegisterActivities adds the activities of the systems to w, each under its name.
 func RegisterActivities(w worker.ActivityRegistry, systems ...activities.System) {

@@ -30,7 +30,7 @@ const heartbeatThrottle = time.Second
 // deadlockTimeout is how long a workflow task may compute. To read a request of
 // ten thousand jobs takes a third of a second of an idle core, and longer than
 // the SDK's second on a machine whose cores are all busy.
-const deadlockTimeout = 10 * time.Second
+const deadlockTimeout = 5 * time.Second
 
 // activitySlots is how many activities run at once. Those that wait for a next poll
 // hold one each, so a worker that watches a thousand targets needs more than the
@@ -52,6 +52,7 @@ type Worker struct {
 func NewWorker(c Config, made *Clients, hooks Hooks) *Worker {
 	s := &Worker{}
 	options := workerOptions(c)
+	options.Plugins = []worker.Plugin{Plugin(made.Converter)}
 	if c.SuspendOnStop {
 		requests := newSuspender(made.Temporal, hooks.logger(), c.StopTimeout)
 		options.Interceptors = append(options.Interceptors, requests)
@@ -59,7 +60,6 @@ func NewWorker(c Config, made *Clients, hooks Hooks) *Worker {
 	}
 	s.worker = worker.New(made.Temporal, c.TaskQueue, options)
 	s.Registry = s.worker
-	RegisterWorkflows(s.worker)
 	RegisterActivities(s.worker, s.systems(c, made, hooks)...)
 	return s
 }
@@ -76,9 +76,8 @@ func newOwners(c Config, made *Clients, db *dynamodb.Activities) worker.Worker {
 		WorkerStopTimeout:            c.StopTimeout,
 		DeadlockDetectionTimeout:     deadlockTimeout,
 		StickyScheduleToStartTimeout: ownersSticky,
-		Interceptors:                 Interceptors(),
+		Plugins:                      []worker.Plugin{newPlugin(made.Converter, registerOwners)},
 	})
-	RegisterOwners(w)
 	RegisterActivities(w, db.Owners())
 	return w
 }
@@ -120,7 +119,6 @@ func workerOptions(c Config) worker.Options {
 		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
 		DefaultHeartbeatThrottleInterval:   heartbeatThrottle,
 		DeadlockDetectionTimeout:           deadlockTimeout,
-		Interceptors:                       Interceptors(),
 	}
 	if c.Deployment != "" {
 		options.DeploymentOptions = worker.DeploymentOptions{

@@ -15,9 +15,8 @@ import (
 func (s *Stack) StartWorkflowsOnly() {
 	s.t.Helper()
 	w := worker.New(s.Client, s.TaskQueue, worker.Options{
-		LocalActivityWorkerOnly: true, Interceptors: sluice.Interceptors(),
+		LocalActivityWorkerOnly: true, Plugins: []worker.Plugin{sluice.Plugin(nil)},
 	})
-	sluice.RegisterWorkflows(w)
 	if err := w.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -18,14 +18,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inboxFile is the one place where signals are received.
-const inboxFile = "workflows/internal/shell/inbox.go"
+// The one place where signals are received, and the one where updates and queries are
+// set up.
+const (
+	inboxFile    = "workflows/internal/shell/inbox.go"
+	messagesFile = "workflows/internal/shell/messages.go"
+)
 
 // TestSignalsAreReceivedByTheInboxAlone: a signal that a selector or a blocked
 // coroutine has received is lost when the run ends before that coroutine goes on.
 func TestSignalsAreReceivedByTheInboxAlone(t *testing.T) {
+	onlyIn(t, inboxFile, "receives signals", (*signalChecker).receives)
+}
+
+// TestUpdatesAndQueriesAreSetUpByTheShellAlone: there their inputs are decoded
+// strictly, and errors name the message and the workflow.
+func TestUpdatesAndQueriesAreSetUpByTheShellAlone(t *testing.T) {
+	onlyIn(t, messagesFile, "sets up updates or queries", (*signalChecker).answers)
+}
+
+// onlyIn finds what is done in any other file.
+func onlyIn(t *testing.T, place, what string, find func(*signalChecker, *testing.T, string, []*ast.File) []token.Position) {
 	c := newSignalChecker(t)
-	inbox, err := filepath.Abs(filepath.Join("../..", inboxFile))
+	file, err := filepath.Abs(filepath.Join("../..", place))
 	require.NoError(t, err)
 	seen := false
 	for _, p := range c.packages {
@@ -38,15 +53,15 @@ func TestSignalsAreReceivedByTheInboxAlone(t *testing.T) {
 			require.NoError(t, err)
 			files = append(files, file)
 		}
-		for _, found := range c.receives(t, p.ImportPath, files) {
-			if found.Filename == inbox {
+		for _, found := range find(c, t, p.ImportPath, files) {
+			if found.Filename == file {
 				seen = true
 				continue
 			}
-			t.Errorf("%s receives signals; take them from an inbox (%s)", found, inboxFile)
+			t.Errorf("%s %s; that is for %s", found, what, place)
 		}
 	}
-	require.True(t, seen, "%s receives no signals: is it still their one place?", inboxFile)
+	require.True(t, seen, "%s does not: is it still the one place that %s?", place, what)
 }
 
 // TestSignalReceptionIsFound guards the net itself.
@@ -63,6 +78,11 @@ func TestSignalReceptionIsFound(t *testing.T) {
 		t.Run(caught.name, func(t *testing.T) {
 			require.NotEmpty(t, c.receives(t, "sample", []*ast.File{c.sample(t, caught.imported, caught.body)}))
 		})
+	}
+	for _, body := range []string{
+		`workflow.SetUpdateHandler(ctx, "stop", nil)`, `set := workflow.SetQueryHandlerWithOptions; _ = set`,
+	} {
+		require.NotEmpty(t, c.answers(t, "sample", []*ast.File{c.sample(t, `"go.temporal.io/sdk/workflow"`, body)}), body)
 	}
 	t.Run("what is no signal", func(t *testing.T) {
 		file := c.sample(t, `"go.temporal.io/sdk/workflow"`, `ctx.Done().Receive(ctx, nil); workflow.NewSelector(ctx).AddDefault(nil)`)
@@ -110,6 +130,25 @@ func (c *signalChecker) sample(t *testing.T, imported, body string) *ast.File {
 	file, err := parser.ParseFile(c.files, "sample.go", source, parser.SkipObjectResolution)
 	require.NoError(t, err)
 	return file
+}
+
+// answers lists the places of a package that set up updates or queries. Workflows that
+// tests bring along are as anybody's own.
+func (c *signalChecker) answers(t *testing.T, path string, files []*ast.File) []token.Position {
+	if under(path, "sluice/tests") {
+		return nil
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	_, err := (&types.Config{Importer: c.importer}).Check(path, c.files, files, info)
+	require.NoError(t, err)
+	var found []token.Position
+	for name, used := range info.Uses {
+		setter := strings.HasPrefix(used.Name(), "SetUpdateHandler") || strings.HasPrefix(used.Name(), "SetQueryHandler")
+		if fromSDK(used) && setter {
+			found = append(found, c.files.Position(name.Pos()))
+		}
+	}
+	return found
 }
 
 // receives lists the places of a package that get a channel of signals, receive

@@ -13,12 +13,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
 
 	"sluice"
-	"sluice/activities"
 )
 
 var update = flag.Bool("update", false, "write what workflows ask for")
@@ -93,15 +91,12 @@ func TestEveryListOfCommandsHasItsHistory(t *testing.T) {
 func commandsOf(t *testing.T, path string) []command {
 	t.Helper()
 	history, made := load(t, path), &recorder{}
-	dc := converter.GetDefaultDataConverter()
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-		DataConverter:            dc,
-		ContextPropagators:       []workflow.ContextPropagator{activities.ContextPropagator(dc)},
-		Interceptors:             append(sluice.Interceptors(), &recording{made: made}),
+		Plugins:                  []worker.Plugin{sluice.Plugin(nil)},
+		Interceptors:             []interceptor.WorkerInterceptor{&recording{made: made}},
 		DisableDeadlockDetection: true,
 	})
 	require.NoError(t, err)
-	sluice.RegisterWorkflows(replayer)
 	require.NoError(t, replayer.ReplayWorkflowHistoryWithOptions(nil, history, asRecorded(history)))
 	return made.commands
 }

@@ -11,12 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"sluice"
-	"sluice/activities"
 )
 
 // TestReplay fails when runs in flight would break on deployment. Gate the
@@ -31,8 +29,7 @@ func TestReplay(t *testing.T) {
 			t.Parallel()
 			history := load(t, path)
 			require.Equal(t, filepath.Base(filepath.Dir(path)), typeOf(history), "history filed under another workflow's name")
-			replayer := newReplayer(t)
-			sluice.RegisterWorkflows(replayer)
+			replayer := newReplayer(t, sluice.Plugin(nil))
 			require.NoError(t, replayer.ReplayWorkflowHistoryWithOptions(nil, history, asRecorded(history)))
 		})
 	}
@@ -71,13 +68,10 @@ func changed(ctx workflow.Context) error {
 	return workflow.NewTimer(ctx, 1).Get(ctx, nil)
 }
 
-// newReplayer replays with the data converter, headers and interceptors of the worker.
-func newReplayer(t *testing.T) worker.WorkflowReplayer {
-	dc := converter.GetDefaultDataConverter()
+// newReplayer replays with what a plugin adds.
+func newReplayer(t *testing.T, plugins ...worker.Plugin) worker.WorkflowReplayer {
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-		DataConverter:      dc,
-		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(dc)},
-		Interceptors:       sluice.Interceptors(),
+		Plugins: plugins,
 		// How fast this machine is decides nothing here: the SDK's second is short for a
 		// large request beside other work, and the workers allow more.
 		DisableDeadlockDetection: true,

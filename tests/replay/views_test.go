@@ -12,13 +12,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"sluice"
-	"sluice/activities"
 )
 
 // TestNoViewTellsNullForAList replays every recorded history, has the workflow answer
@@ -37,14 +35,12 @@ func TestNoViewTellsNullForAList(t *testing.T) {
 				t.Parallel()
 				history := load(t, path)
 				views := &views{}
-				dc := converter.GetDefaultDataConverter()
 				replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-					ContextPropagators:       []workflow.ContextPropagator{activities.ContextPropagator(dc)},
-					Interceptors:             append(sluice.Interceptors(), &viewsInterceptor{views: views}),
+					Plugins:                  []worker.Plugin{sluice.Plugin(nil)},
+					Interceptors:             []interceptor.WorkerInterceptor{&viewsInterceptor{views: views}},
 					DisableDeadlockDetection: true,
 				})
 				require.NoError(t, err)
-				sluice.RegisterWorkflows(replayer)
 				require.NoError(t, replayer.ReplayWorkflowHistoryWithOptions(nil, history, asRecorded(history)))
 				require.Empty(t, views.faults)
 				mu.Lock()

@@ -155,7 +155,7 @@ func (c *claimer) continueAsNew(ctx workflow.Context) error {
 	if err := next.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return err
 	}
-	c.signals.Take(ctx, c.finished)
+	c.inbox.Take(ctx)
 	c.noticeCancel()          // in this very task
 	c.state.Carry.Place = nil // the next run has a history of its own
 	return workflow.NewContinueAsNewError(ctx, wire.TypeClaimTasks, continued{*c.in, c.state})

@@ -1,7 +1,6 @@
 package claimtasks
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -14,77 +13,59 @@ import (
 	"sluice/workflows/internal/shell"
 )
 
-func (c *claimer) handleUpdates(ctx workflow.Context) error {
-	if err := workflow.SetUpdateHandlerWithOptions(ctx, wire.UpdateCapacity, c.onCapacity,
-		workflow.UpdateHandlerOptions{Validator: c.checkCapacity, Description: "Change how many tasks may run at once."}); err != nil {
+// listen sets up the messages.
+func (c *claimer) listen(ctx workflow.Context) error {
+	err := c.inbox.Listen(ctx,
+		shell.OnQuery(wire.QueryStatus, "Tasks, queues and what is claimed.", func() (Status, error) { return c.status(ctx), nil }),
+		shell.OnQueryOf(wire.QueryClaimControl, "What the polling activity may do.", nil, func(q wire.ClaimControlQuery) (wire.ClaimControl, error) {
+			return c.state.control(c.in, q.Tasks, workflow.GetInfo(ctx).GetContinueAsNewSuggested()), nil
+		}),
+		shell.OnUpdate(wire.UpdateCapacity, "Change how many tasks may run at once.", c.setCapacity).If(open[capacityInput](c, wire.UpdateCapacity)),
+		shell.OnUpdate(wire.UpdateDrain, "Claim no more, wait for the running tasks, then end.", c.drain).
+			Over(func() drainInput { return drainInput{Wait: duration.Duration(30 * time.Second)} }).If(open[drainInput](c, wire.UpdateDrain)),
+		shell.OnUpdate(wire.UpdateStop, "Claim no more, tell the running tasks to stop, then end.", c.stopNow).If(open[wire.StopInput](c, wire.UpdateStop)),
+		shell.OnSignal(wire.SignalFinished, c.finished),
+	)
+	if err != nil {
 		return err
 	}
-	if err := workflow.SetUpdateHandlerWithOptions(ctx, wire.UpdateDrain, c.onDrain,
-		workflow.UpdateHandlerOptions{Validator: c.checkDrain, Description: "Claim no more, wait for the running tasks, then end."}); err != nil {
-		return err
-	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, wire.UpdateStop, c.onStop,
-		workflow.UpdateHandlerOptions{Validator: c.checkStop, Description: "Claim no more, tell the running tasks to stop, then end."})
+	steady, _ := workflow.NewDisconnectedContext(ctx)
+	c.inbox.Serve(steady)
+	return nil
 }
 
-func (c *claimer) checkCapacity(raw json.RawMessage) error {
-	if err := c.refuseEnded(wire.UpdateCapacity); err != nil {
-		return err
+// open refuses what comes while the workflow closes.
+func open[In any](c *claimer, update string) func(workflow.Context, In) error {
+	return func(ctx workflow.Context, _ In) error {
+		if !c.ended {
+			return nil
+		}
+		return shell.Refused(ctx, update, activities.TypeConflict, fmt.Sprintf("the claimer is %s and has ended", c.state.State))
 	}
-	return shell.Decode(wire.UpdateCapacity, raw, &capacityInput{})
 }
 
-func (c *claimer) onCapacity(ctx workflow.Context, raw json.RawMessage) (Status, error) {
-	var u capacityInput
-	if err := shell.Decode(wire.UpdateCapacity, raw, &u); err != nil {
-		return Status{}, err
-	}
-	c.state.Capacity = u.Capacity
+func (c *claimer) setCapacity(ctx workflow.Context, in capacityInput) (Status, error) {
+	c.state.Capacity = in.Capacity
 	return c.answer(ctx)
 }
 
-func defaultDrain() drainInput { return drainInput{Wait: duration.Duration(30 * time.Second)} }
-
-func (c *claimer) checkDrain(raw json.RawMessage) error {
-	if err := c.refuseEnded(wire.UpdateDrain); err != nil {
-		return err
-	}
-	u := defaultDrain()
-	return shell.Decode(wire.UpdateDrain, raw, &u)
-}
-
-// onDrain answers when the claimer is about to end, or after wait.
-func (c *claimer) onDrain(ctx workflow.Context, raw json.RawMessage) (Status, error) {
-	u := defaultDrain()
-	if err := shell.Decode(wire.UpdateDrain, raw, &u); err != nil {
-		return Status{}, err
-	}
+// drain answers when the claimer is about to end, or after wait.
+func (c *claimer) drain(ctx workflow.Context, in drainInput) (Status, error) {
 	if c.state.State == wire.ClaimOpen {
 		c.state.State = wire.ClaimDraining
 		if err := c.show(ctx); err != nil {
 			return Status{}, err
 		}
 	}
-	if _, err := shell.AwaitFor(ctx, u.Wait.Std(), "until drain is answered", func() bool { return c.ended }); err != nil {
+	if _, err := shell.AwaitFor(ctx, in.Wait.Std(), "until drain is answered", func() bool { return c.ended }); err != nil {
 		return Status{}, err
 	}
 	return c.answer(ctx)
 }
 
-func (c *claimer) checkStop(raw json.RawMessage) error {
-	if err := c.refuseEnded(wire.UpdateStop); err != nil {
-		return err
-	}
-	return shell.Decode(wire.UpdateStop, raw, &wire.StopInput{})
-}
-
-// onStop answers at once; the tasks are told by the polling activity.
-func (c *claimer) onStop(ctx workflow.Context, raw json.RawMessage) (Status, error) {
-	var u wire.StopInput
-	if err := shell.Decode(wire.UpdateStop, raw, &u); err != nil {
-		return Status{}, err
-	}
-	c.stop(u.Reason)
+// stopNow answers at once; the tasks are told by the polling activity.
+func (c *claimer) stopNow(ctx workflow.Context, in wire.StopInput) (Status, error) {
+	c.stop(in.Reason)
 	return c.answer(ctx)
 }
 
@@ -95,47 +76,9 @@ func (c *claimer) answer(ctx workflow.Context) (Status, error) {
 	return c.status(ctx), nil
 }
 
-// refuseEnded refuses what comes while the workflow closes.
-func (c *claimer) refuseEnded(update string) error {
-	if !c.ended {
-		return nil
-	}
-	return activities.Fail(activities.TypeConflict, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: update}, Message: fmt.Sprintf("the claimer is %s and has ended", c.state.State)})
-}
-
-// handle sets up queries, updates and the signal.
-func (c *claimer) handle(ctx workflow.Context) error {
-	if err := c.handleQueries(ctx); err != nil {
-		return err
-	}
-	if err := c.handleUpdates(ctx); err != nil {
-		return err
-	}
-	steady, _ := workflow.NewDisconnectedContext(ctx)
-	c.signals = shell.NewInbox(ctx, wire.SignalFinished)
-	c.signals.Serve(steady, c.finished)
-	return nil
-}
-
-func (c *claimer) handleQueries(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, func() (Status, error) {
-		return c.status(ctx), nil
-	}); err != nil {
-		return err
-	}
-	return workflow.SetQueryHandler(ctx, wire.QueryClaimControl, func(q wire.ClaimControlQuery) (wire.ClaimControl, error) {
-		return c.state.control(c.in, q.Tasks, workflow.GetInfo(ctx).GetContinueAsNewSuggested()), nil
-	})
-}
-
 // finished takes the ends of tasks. One of an earlier claimer under the same ID is
 // not ours to count.
-func (c *claimer) finished(name string, raw json.RawMessage) error {
-	var told wire.FinishedTasks
-	if err := shell.Decode(name, raw, &told); err != nil {
-		return err
-	}
+func (c *claimer) finished(_ workflow.Context, told wire.FinishedTasks) error {
 	for _, t := range told.Tasks {
 		if t.FirstRunID == "" || t.FirstRunID == c.ref.FirstRunID {
 			c.state.finish(wire.TaskID(t.TaskID, t.RunID), t.State != wire.OutcomeCompleted)

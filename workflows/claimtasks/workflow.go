@@ -38,7 +38,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	show := func(ctx workflow.Context) { _ = c.show(ctx) } // fails only where another does, which is told
 	c.polling.Mended = show
 	shell.Hear(ctx, show)
-	if err := c.handle(ctx); err != nil {
+	if err := c.listen(ctx); err != nil {
 		return nil, err
 	}
 	return c.run(ctx)
@@ -53,7 +53,7 @@ type claimer struct {
 	taskQueue string
 	ref       wire.ClaimerRef
 	shown     shell.Attributes
-	signals   *shell.Inbox
+	inbox     shell.Inbox
 	polling   shell.Waiting
 	ended     bool
 	failed    string        // last failure of the polling activity itself

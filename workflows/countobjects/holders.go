@@ -1,7 +1,6 @@
 package countobjects
 
 import (
-	"encoding/json"
 	"slices"
 
 	"go.temporal.io/sdk/workflow"
@@ -14,62 +13,36 @@ import (
 // mostHolders bounds what a run carries; an ID has at most a thousand bytes.
 const mostHolders = 500
 
-// handleHolders sets up the messages of ingestions that share the counter.
-func (m *monitor) handleHolders(ctx workflow.Context) error {
-	if err := m.handleHolder(ctx, wire.UpdateJoin, m.join); err != nil {
-		return err
+func (m *monitor) mayJoin(ctx workflow.Context, _ wire.CountHolder) error {
+	switch {
+	case m.state != countOpen || m.over:
+		return shell.Refused(ctx, wire.UpdateJoin, activities.TypeConflict, "it is about to end")
+	case len(m.holders) >= mostHolders:
+		return shell.Refused(ctx, wire.UpdateJoin, activities.TypeConflict, "too many ingestions have joined it")
 	}
-	return m.handleHolder(ctx, wire.UpdateLeave, m.leave)
+	return nil
 }
 
-func (m *monitor) handleHolder(ctx workflow.Context, name string, handle func(workflow.Context, string)) error {
-	read := func(raw json.RawMessage) (in wire.CountHolder, err error) {
-		err = shell.Decode(name, raw, &in)
-		return in, err
+func (m *monitor) join(_ workflow.Context, in wire.CountHolder) (wire.CountHolders, error) {
+	if !slices.Contains(m.holders, in.Holder) {
+		m.holders = append(m.holders, in.Holder)
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, name, func(ctx workflow.Context, raw json.RawMessage) (wire.CountHolders, error) {
-		in, err := read(raw)
-		if err != nil {
-			return wire.CountHolders{}, err
-		}
-		handle(ctx, in.Holder)
-		return wire.CountHolders{Holders: slices.Clone(m.holders)}, nil
-	}, workflow.UpdateHandlerOptions{Validator: func(raw json.RawMessage) error {
-		if _, err := read(raw); err != nil {
-			return err
-		}
-		switch {
-		case name == wire.UpdateJoin && (m.state != countOpen || m.over):
-			return m.conflict("it is about to end")
-		case name == wire.UpdateJoin && len(m.holders) >= mostHolders:
-			return m.conflict("too many ingestions have joined it")
-		}
-		return nil
-	}})
-}
-
-func (m *monitor) conflict(why string) error {
-	return activities.Fail(activities.TypeConflict, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: wire.UpdateJoin, Target: wire.CountID(m.in.QueueURL)}, Message: why,
-	})
-}
-
-func (m *monitor) join(_ workflow.Context, holder string) {
-	if !slices.Contains(m.holders, holder) {
-		m.holders = append(m.holders, holder)
-	}
+	return m.holdersNow(), nil
 }
 
 // leave takes a holder out. With the last the counter ends, if an ingestion started
 // it: somebody else's goes on.
-func (m *monitor) leave(ctx workflow.Context, holder string) {
-	at := slices.Index(m.holders, holder)
-	if at < 0 {
-		return
+func (m *monitor) leave(ctx workflow.Context, in wire.CountHolder) (wire.CountHolders, error) {
+	if at := slices.Index(m.holders, in.Holder); at >= 0 {
+		m.holders = slices.Delete(m.holders, at, at+1)
+		_, ofIngestion := workflow.GetInfo(ctx).Memo.GetFields()[wire.MemoStartedBy]
+		if len(m.holders) == 0 && ofIngestion && m.state == countOpen {
+			m.endAs(countStopped)
+		}
 	}
-	m.holders = slices.Delete(m.holders, at, at+1)
-	_, ofIngestion := workflow.GetInfo(ctx).Memo.GetFields()[wire.MemoStartedBy]
-	if len(m.holders) == 0 && ofIngestion && m.state == countOpen {
-		m.endAs(countStopped)
-	}
+	return m.holdersNow(), nil
+}
+
+func (m *monitor) holdersNow() wire.CountHolders {
+	return wire.CountHolders{Holders: slices.Clone(m.holders)}
 }

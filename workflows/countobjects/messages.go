@@ -1,7 +1,6 @@
 package countobjects
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -30,53 +29,31 @@ func (w *ending) Check(faults *document.Faults) {
 	}
 }
 
-func (m *monitor) handle(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, m.status); err != nil {
-		return err
-	}
-	if err := m.handleStop(ctx); err != nil {
-		return err
-	}
-	if err := m.handleDrain(ctx); err != nil {
-		return err
-	}
-	return m.handleHolders(ctx)
+// listen sets up the messages. Ingestions that share the counter join and leave it.
+func (m *monitor) listen(ctx workflow.Context) error {
+	return new(shell.Inbox).Listen(ctx,
+		shell.OnQuery(wire.QueryStatus, "What has been counted, and whether it goes on.", m.status),
+		shell.OnUpdate(wire.UpdateStop, "End after the batch under way.", m.stop),
+		shell.OnUpdate(wire.UpdateDrain, "Count until a poll finds nothing, then end.", m.drain).
+			Over(func() ending { return ending{Wait: defaultCountWait} }),
+		shell.OnUpdate(wire.UpdateJoin, "Keep the counter for an ingestion.", m.join).If(m.mayJoin),
+		shell.OnUpdate(wire.UpdateLeave, "An ingestion needs the counter no more.", m.leave),
+	)
 }
 
-// handleStop sets up the message that ends the counting after the batch under way. It
-// is answered at once.
-func (m *monitor) handleStop(ctx workflow.Context) error {
-	read := func(raw json.RawMessage) error { return shell.Decode(wire.UpdateStop, raw, &struct{}{}) }
-	return workflow.SetUpdateHandlerWithOptions(ctx, wire.UpdateStop, func(_ workflow.Context, raw json.RawMessage) (Status, error) {
-		if err := read(raw); err != nil {
-			return Status{}, err
-		}
-		m.endAs(countStopped)
-		return m.status()
-	}, workflow.UpdateHandlerOptions{Validator: read})
+// stop ends the counting after the batch under way. It is answered at once.
+func (m *monitor) stop(workflow.Context, struct{}) (Status, error) {
+	m.endAs(countStopped)
+	return m.status()
 }
 
-// handleDrain sets up the message that ends the counting once nothing is left to count.
-func (m *monitor) handleDrain(ctx workflow.Context) error {
-	read := func(raw json.RawMessage) (ending, error) {
-		in := ending{Wait: defaultCountWait}
-		err := shell.Decode(wire.UpdateDrain, raw, &in)
-		return in, err
+// drain ends the counting once nothing is left to count.
+func (m *monitor) drain(ctx workflow.Context, in ending) (Status, error) {
+	m.endAs(countDraining)
+	if _, err := shell.AwaitFor(ctx, in.Wait.Std(), "until stop or drain is answered", func() bool { return m.over }); err != nil {
+		return Status{}, err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, wire.UpdateDrain, func(ctx workflow.Context, raw json.RawMessage) (Status, error) {
-		in, err := read(raw)
-		if err != nil {
-			return Status{}, err
-		}
-		m.endAs(countDraining)
-		if _, err := shell.AwaitFor(ctx, in.Wait.Std(), "until stop or drain is answered", func() bool { return m.over }); err != nil {
-			return Status{}, err
-		}
-		return m.status()
-	}, workflow.UpdateHandlerOptions{Validator: func(raw json.RawMessage) error {
-		_, err := read(raw)
-		return err
-	}})
+	return m.status()
 }
 
 // endAs carries a message out that leads to the end. A stop overrules a drain.

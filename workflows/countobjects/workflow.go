@@ -42,7 +42,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 	show := func(ctx workflow.Context) { _ = m.show(ctx) } // fails only where another does, which is told
 	m.counting.Mended = show
 	shell.Hear(ctx, show)
-	if err := m.handle(ctx); err != nil {
+	if err := m.listen(ctx); err != nil {
 		return nil, err
 	}
 	return m.run(ctx)

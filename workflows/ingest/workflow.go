@@ -43,7 +43,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 		return nil, err
 	}
 	run := newRun(ctx, in)
-	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, run.status); err != nil {
+	if err := run.listen(ctx); err != nil {
 		return nil, err
 	}
 	shell.Hear(ctx, run.showTrouble)

@@ -10,6 +10,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/wire"
+	"sluice/workflows/internal/shell"
 )
 
 // ended is what a cancelled Producer tells in its end.
@@ -55,9 +56,9 @@ func TestProducerCancelledInAnOutageHandsBackWhatItHas(t *testing.T) {
 	require.Equal(t, []wire.BatchRecord{{Data: "eA==", PartitionKey: "k0"}, {Data: "eA==", PartitionKey: "k1"}, {Data: "eA==", PartitionKey: "k2"}}, rest.Records)
 	raw, err := json.Marshal(rest)
 	require.NoError(t, err)
-	again, err := readAdd(raw)
-	require.NoError(t, err, "it can be added again as it is")
-	require.Len(t, again, 3)
+	var again addInput
+	require.NoError(t, shell.Decode("add", raw, &again), "it can be added again as it is")
+	require.Len(t, again.records, 3)
 }
 
 func TestProducerSendsNothingWhenItIsCancelledStopped(t *testing.T) {

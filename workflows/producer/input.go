@@ -80,51 +80,48 @@ func (in *Input) bounds() recordbatch.Bounds {
 	return recordbatch.Bounds{Records: in.BufferSize, Bytes: in.BufferBytes}
 }
 
-// addMessage is the input of `add`.
-type addMessage struct {
+// addInput is the input of `add`.
+type addInput struct {
 	Records json.RawMessage `json:"records" doc:"required"`
+
+	records   []recordbatch.Buffered
+	onlySizes bool // nothing but the size of records is wrong
 }
 
 // CheckAdd tells what is wrong with the input of an `add` whatever the Producer:
 // InvalidInput with all faults, or TooLarge. Whoever adds many records in parts
 // asks before the first.
 func CheckAdd(raw json.RawMessage) error {
-	_, err := readAdd(raw)
-	return err
+	return shell.Decode(wire.TypeProducer+" "+wire.UpdateAdd, raw, &addInput{})
 }
 
-// readAdd reads an `add` and checks its records, all faults at once. It is
-// TooLarge when nothing but the size of records is wrong.
-func readAdd(raw json.RawMessage) ([]recordbatch.Buffered, error) {
-	var m addMessage
-	faults := document.Decode(raw, &m)
+// Check reads the records and reports all that is wrong with them.
+func (in *addInput) Check(faults *document.Faults) {
 	var records []recordbatch.Record
-	if len(m.Records) > 0 && !faults.Has("records") {
-		records = recordbatch.ReadRecords(m.Records, func(record int, field, message string) {
+	if len(in.Records) > 0 && !faults.Has("records") {
+		records = recordbatch.ReadRecords(in.Records, func(record int, field, message string) {
 			faults.Add(recordPath(record, field), "%s", message)
 		})
 	}
-	onlySizes := len(faults) == 0
+	in.onlySizes = len(*faults) == 0
+	in.records = make([]recordbatch.Buffered, len(records))
 	for i := range records {
 		for _, fault := range recordFaults(&records[i]) {
 			if path := recordPath(i, fault.field); !faults.Has(path) {
-				onlySizes = onlySizes && fault.Code == recordbatch.CodeRecordTooLarge
+				in.onlySizes = in.onlySizes && fault.Code == recordbatch.CodeRecordTooLarge
 				faults.Add(path, "%s", fault.Message)
 			}
 		}
+		in.records[i] = records[i].Buffer()
 	}
-	switch err := faults.Err(); {
-	case err == nil:
-	case onlySizes:
-		return nil, tooLarge(wire.UpdateAdd, err.Error())
-	default:
-		return nil, activities.Invalid(wire.UpdateAdd, err)
+}
+
+// RefusedAs is TooLarge when nothing but the size of records is wrong.
+func (in *addInput) RefusedAs() string {
+	if in.onlySizes {
+		return activities.TypeTooLarge
 	}
-	buffered := make([]recordbatch.Buffered, len(records))
-	for i := range records {
-		buffered[i] = records[i].Buffer()
-	}
-	return buffered, nil
+	return activities.TypeInvalidInput
 }
 
 // recordFault is what is wrong with a field of a record, or with the whole ("").
@@ -160,28 +157,17 @@ func recordPath(record int, field string) string {
 	return path
 }
 
-func tooLarge(operation, message string) error {
-	return activities.Fail(activities.TypeTooLarge, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: operation}, Message: message})
-}
-
-// flushMessage is the input of `flush`.
-type flushMessage struct {
+// flushInput is the input of `flush`.
+type flushInput struct {
 	Wait duration.Duration `json:"wait"` // for the answer
 	Stop bool              `json:"stop"` // stop as well
 }
 
 // Check implements checker.
-func (m *flushMessage) Check(faults *document.Faults) {
-	if m.Wait.Std() > time.Minute {
-		faults.Add("wait", "must be at most 1m, not %s; a flush may be asked again", m.Wait)
+func (in *flushInput) Check(faults *document.Faults) {
+	if in.Wait.Std() > time.Minute {
+		faults.Add("wait", "must be at most 1m, not %s; a flush may be asked again", in.Wait)
 	}
 }
 
-func readFlush(raw json.RawMessage) (flushMessage, error) {
-	m := flushMessage{Wait: duration.Duration(30 * time.Second)}
-	return m, shell.Decode(wire.UpdateFlush, raw, &m)
-}
-
-// noInput is the input of messages that take none.
-type noInput struct{}
+func defaultFlush() flushInput { return flushInput{Wait: duration.Duration(30 * time.Second)} }

@@ -1,15 +1,12 @@
 package producer
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
-	"sluice/internal/recordbatch"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
@@ -36,59 +33,42 @@ const maxFlushes = 4
 
 // listen sets up the messages.
 func (p *run) listen(ctx workflow.Context) error {
-	return errors.Join(
-		workflow.SetQueryHandlerWithOptions(ctx, wire.QueryStatus, func() (Status, error) { return p.view(), nil },
-			workflow.QueryHandlerOptions{Description: "The state, and what is buffered, sent and dropped."}),
-		workflow.SetQueryHandlerWithOptions(ctx, wire.QueryEvents, func() ([]Event, error) { return append([]Event{}, p.Events...), nil },
-			workflow.QueryHandlerOptions{Description: "The last 100 errors, newest last."}),
-		workflow.SetUpdateHandlerWithOptions(ctx, wire.UpdateAdd, p.add, workflow.UpdateHandlerOptions{
-			Description: "Accept records to be sent.",
-			Validator: func(_ workflow.Context, raw json.RawMessage) error {
-				records, err := readAdd(raw)
-				if err != nil {
-					return err
-				}
-				if err := p.mayAdd(ctx, records); !p.makesRoom(err) {
-					return err
-				}
-				return nil
-			}}),
-		workflow.SetUpdateHandlerWithOptions(ctx, wire.UpdateFlush, p.flush, workflow.UpdateHandlerOptions{
-			Description: "Send all that was accepted so far.",
-			Validator: func(_ workflow.Context, raw json.RawMessage) error {
-				if _, err := readFlush(raw); err != nil {
-					return err
-				}
-				return p.mayFlush()
-			}}),
-		p.handleSwitch(ctx, wire.UpdateStart, Running, "Send again.", "already started"),
-		p.handleSwitch(ctx, wire.UpdateStop, Stopped, "Send no more; what is buffered stays.", "already stopped"),
+	return new(shell.Inbox).Listen(ctx,
+		shell.OnQuery(wire.QueryStatus, "The state, and what is buffered, sent and dropped.", func() (Status, error) { return p.view(), nil }),
+		shell.OnQuery(wire.QueryEvents, "The last 100 errors, newest last.", func() ([]Event, error) { return append([]Event{}, p.Events...), nil }),
+		shell.OnUpdate(wire.UpdateAdd, "Accept records to be sent.", p.add).If(func(ctx workflow.Context, in addInput) error {
+			if err := p.mayAdd(ctx, in); !p.makesRoom(err) {
+				return err
+			}
+			return nil
+		}),
+		shell.OnUpdate(wire.UpdateFlush, "Send all that was accepted so far.", p.flush).Over(defaultFlush).If(p.mayFlush),
+		p.switchTo(wire.UpdateStart, Running, "Send again.", "already started"),
+		p.switchTo(wire.UpdateStop, Stopped, "Send no more; what is buffered stays.", "already stopped"),
 	)
 }
 
 // mayAdd refuses records that can't be taken in now, or ever.
-func (p *run) mayAdd(ctx workflow.Context, records []recordbatch.Buffered) error {
+func (p *run) mayAdd(ctx workflow.Context, in addInput) error {
 	bytes := 0
-	for i := range records {
-		bytes += records[i].Encoded()
+	for i := range in.records {
+		bytes += in.records[i].Encoded()
 	}
 	bounds := p.in.bounds()
 	switch {
 	case p.canceled(ctx):
-		return p.conflict(wire.UpdateAdd, "the producer is cancelled")
+		return shell.Refused(ctx, wire.UpdateAdd, activities.TypeConflict, "the producer is cancelled")
 	case p.State != Running:
-		return p.conflict(wire.UpdateAdd, "the producer is "+p.State)
-	case len(records) > bounds.Records || bytes > bounds.Bytes:
-		return tooLarge(wire.UpdateAdd, fmt.Sprintf("%d records of %d bytes in JSON are more than the whole buffer holds (%d and %d); add them in parts",
-			len(records), bytes, bounds.Records, bounds.Bytes))
-	case !p.Buffer.Fits(len(records), bytes, bounds):
+		return shell.Refused(ctx, wire.UpdateAdd, activities.TypeConflict, "the producer is "+p.State)
+	case len(in.records) > bounds.Records || bytes > bounds.Bytes:
+		return shell.Refused(ctx, wire.UpdateAdd, activities.TypeTooLarge,
+			fmt.Sprintf("%d records of %d bytes in JSON are more than the whole buffer holds (%d and %d); add them in parts",
+				len(in.records), bytes, bounds.Records, bounds.Bytes))
+	case !p.Buffer.Fits(len(in.records), bytes, bounds):
 		delay := p.fullFor(ctx)
-		return activities.Fail(activities.TypeThrottled, activities.Failure{
-			ErrorDetails: activities.ErrorDetails{Operation: wire.UpdateAdd, Target: p.in.Stream},
-			Message: fmt.Sprintf("the buffer is full (%d records of %d bytes wait); ask again in %s",
-				len(p.Buffer.Records), p.Buffer.Bytes, delay.Round(time.Millisecond)),
-			Delay: delay,
-		})
+		return shell.Refused(ctx, wire.UpdateAdd, activities.TypeThrottled,
+			fmt.Sprintf("the buffer is full (%d records of %d bytes wait); ask again in %s",
+				len(p.Buffer.Records), p.Buffer.Bytes, delay.Round(time.Millisecond)), delay)
 	}
 	return nil
 }
@@ -107,53 +87,43 @@ func (p *run) makesRoom(err error) bool {
 	return activities.TypeOf(err) == activities.TypeThrottled && p.in.FlushInterval == 0 && p.batch == nil && !p.ready()
 }
 
-func (p *run) add(ctx workflow.Context, raw json.RawMessage) (AddAnswer, error) {
-	records, err := readAdd(raw)
-	if err == nil {
-		err = p.mayAdd(ctx, records)
-	}
-	if p.makesRoom(err) {
-		p.Buffer.Due = len(p.Buffer.Records)
-		p.dirty = true
-	}
-	if err != nil {
+func (p *run) add(ctx workflow.Context, in addInput) (AddAnswer, error) {
+	if err := p.mayAdd(ctx, in); err != nil {
+		if p.makesRoom(err) {
+			p.Buffer.Due = len(p.Buffer.Records)
+			p.dirty = true
+		}
 		return AddAnswer{}, err
 	}
-	p.Buffer.Add(records)
-	if p.Since.IsZero() && len(records) > 0 {
+	p.Buffer.Add(in.records)
+	if p.Since.IsZero() && len(in.records) > 0 {
 		p.Since = workflow.Now(ctx)
 	}
 	p.dirty = true
-	return AddAnswer{Accepted: len(records), Buffered: len(p.Buffer.Records)}, nil
+	return AddAnswer{Accepted: len(in.records), Buffered: len(p.Buffer.Records)}, nil
 }
 
-func (p *run) mayFlush() error {
+func (p *run) mayFlush(ctx workflow.Context, _ flushInput) error {
 	if p.waiting < maxFlushes {
 		return nil
 	}
-	return activities.Fail(activities.TypeThrottled, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: wire.UpdateFlush, Target: p.in.Stream},
-		Message:      "four flushes are under way already", Delay: time.Second})
+	return shell.Refused(ctx, wire.UpdateFlush, activities.TypeThrottled, "four flushes are under way already", time.Second)
 }
 
-func (p *run) flush(ctx workflow.Context, raw json.RawMessage) (FlushAnswer, error) {
-	m, err := readFlush(raw)
-	if err == nil {
-		err = p.mayFlush()
+func (p *run) flush(ctx workflow.Context, in flushInput) (answer FlushAnswer, err error) {
+	if err := p.mayFlush(ctx, in); err != nil {
+		return answer, err
 	}
-	if err != nil {
-		return FlushAnswer{}, err
-	}
-	if m.Stop {
+	if in.Stop {
 		p.State = Stopped
 	}
 	before, mark := p.Buffer.Sent, p.Buffer.Follow()
 	defer p.Buffer.Forget(mark)
 	p.waiting++
 	p.dirty = true
-	if m.Wait > 0 && mark.Left > 0 {
+	if in.Wait > 0 && mark.Left > 0 {
 		_, err = workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
-			Timeout: m.Wait.Std(), TimerOptions: workflow.TimerOptions{Summary: "answer of flush"},
+			Timeout: in.Wait.Std(), TimerOptions: workflow.TimerOptions{Summary: "answer of flush"},
 		}, func() bool { return mark.Left == 0 || p.canceled(ctx) || p.rolling(ctx) && p.batch == nil })
 	}
 	p.waiting--
@@ -167,29 +137,19 @@ func (p *run) flush(ctx workflow.Context, raw json.RawMessage) (FlushAnswer, err
 	return FlushAnswer{Sent: p.Buffer.Sent - before, Remaining: mark.Left}, err
 }
 
-// handleSwitch sets up start or stop.
-func (p *run) handleSwitch(ctx workflow.Context, name, state, description, already string) error {
-	read := func(raw json.RawMessage) error {
-		if err := shell.Decode(name, raw, &noInput{}); err != nil {
-			return err
-		}
+// switchTo is start or stop.
+func (p *run) switchTo(name, state, description, already string) shell.Message {
+	may := func(ctx workflow.Context, _ struct{}) error {
 		if p.State == state {
-			return p.conflict(name, already)
+			return shell.Refused(ctx, name, activities.TypeConflict, already)
 		}
 		return nil
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, name,
-		func(_ workflow.Context, raw json.RawMessage) (Status, error) {
-			if err := read(raw); err != nil {
-				return Status{}, err
-			}
-			p.State, p.dirty = state, true
-			return p.view(), nil
-		},
-		workflow.UpdateHandlerOptions{Description: description, Validator: func(_ workflow.Context, raw json.RawMessage) error { return read(raw) }})
-}
-
-func (p *run) conflict(operation, message string) error {
-	return activities.Fail(activities.TypeConflict, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: operation, Target: p.in.Stream}, Message: message})
+	return shell.OnUpdate(name, description, func(ctx workflow.Context, in struct{}) (Status, error) {
+		if err := may(ctx, in); err != nil {
+			return Status{}, err
+		}
+		p.State, p.dirty = state, true
+		return p.view(), nil
+	}).If(may)
 }

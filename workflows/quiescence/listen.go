@@ -1,7 +1,6 @@
 package quiescence
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -12,10 +11,10 @@ import (
 	"sluice/workflows/internal/shell"
 )
 
-// listen waits for a target that tells of its changes itself. It needs no timer a
+// hearOut waits for a target that tells of its changes itself. It needs no timer a
 // tick: quiet comes so and so long after the last change, and news only moves it
 // further away.
-func (o *observer) listen(ctx workflow.Context) (wire.WatchReport, error) {
+func (o *observer) hearOut(ctx workflow.Context) (wire.WatchReport, error) {
 	for {
 		if ctx.Err() != nil { // which makes the alarm ring again and again
 			return wire.WatchReport{}, ctx.Err()
@@ -37,7 +36,7 @@ func (o *observer) listen(ctx workflow.Context) (wire.WatchReport, error) {
 }
 
 // hears reports that there are signals to take in.
-func (o *observer) hears() bool { return o.news != nil && o.news.Pending() }
+func (o *observer) hears() bool { return o.inbox.Pending() }
 
 // hear takes in the signals that have arrived. Those that arrived while no worker
 // was there are taken in before the ticks of that time are counted, so that our
@@ -46,24 +45,23 @@ func (o *observer) hear(ctx workflow.Context, now time.Time) {
 	if o.state.Polls == 0 {
 		o.state.Observe(o.rule, o.reading(), now, now)
 	}
-	o.news.Take(ctx, func(name string, raw json.RawMessage) error {
-		var told observed
-		if err := shell.Decode(name, raw, &told); err != nil {
-			return err
-		}
-		before := o.total
-		if told.Total != nil {
-			o.total = *told.Total
-		} else {
-			o.total += *told.Count
-		}
-		if o.total != before { // told twice is harmless
-			o.state.Elapse(o.rule, now)
-			o.state.Observe(o.rule, o.reading(), now, now)
-		}
-		return nil
-	})
+	o.inbox.Take(ctx)
 	o.state.Elapse(o.rule, now)
+}
+
+// observe takes in what a signal tells.
+func (o *observer) observe(ctx workflow.Context, told observed) error {
+	before, now := o.total, workflow.Now(ctx).UTC()
+	if told.Total != nil {
+		o.total = *told.Total
+	} else {
+		o.total += *told.Count
+	}
+	if o.total != before { // told twice is harmless
+		o.state.Elapse(o.rule, now)
+		o.state.Observe(o.rule, o.reading(), now, now)
+	}
+	return nil
 }
 
 // reading is the total as a poll would find it.

@@ -1,7 +1,6 @@
 package quiescence
 
 import (
-	"encoding/json"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -22,49 +21,30 @@ type ending struct {
 	stopped bool
 }
 
-// handle sets up the messages.
-func (o *observer) handle(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, o.status); err != nil {
-		return err
+// listen sets up the messages.
+func (o *observer) listen(ctx workflow.Context) error {
+	messages := []shell.Message{
+		shell.OnQuery(wire.QueryStatus, "What is watched, what was seen, and what follows.", o.status),
+		shell.OnUpdate(wire.UpdateTune, "Change the rule of the watch.", o.tune).
+			Over(func() ruleInput { return o.in.ruleInput }).If(o.mayTune),
+		shell.OnUpdate(wire.UpdateFinish, "End the watch as if it had fallen quiet.", o.endAs(quiescence.ReasonForced)),
+		shell.OnUpdate(wire.UpdateStop, "End the watch, and begin nothing that would follow.", o.endAs(quiescence.ReasonStopped)),
 	}
-	err := workflow.SetUpdateHandlerWithOptions(ctx, wire.UpdateTune, o.tune, workflow.UpdateHandlerOptions{Validator: o.validateTune})
-	if err != nil {
-		return err
+	if o.in.Source.Signal != nil {
+		messages = append(messages, shell.OnSignal(wire.SignalObserved, o.observe))
 	}
-	if err := o.handleEnding(ctx, wire.UpdateFinish, quiescence.ReasonForced); err != nil {
-		return err
-	}
-	return o.handleEnding(ctx, wire.UpdateStop, quiescence.ReasonStopped)
+	return o.inbox.Listen(ctx, messages...)
 }
 
-// tuning decodes a `tune` message over the rule in force.
-func (o *observer) tuning(raw json.RawMessage) (ruleInput, error) {
-	rule := o.in.ruleInput
-	err := shell.Decode(wire.UpdateTune, raw, &rule)
-	return rule, err
-}
-
-func (o *observer) validateTune(raw json.RawMessage) error {
-	if o.over || o.ending.reason != "" {
-		return o.conflict(wire.UpdateTune)
+func (o *observer) mayTune(ctx workflow.Context, _ ruleInput) error {
+	if !o.over && o.ending.reason == "" {
+		return nil
 	}
-	_, err := o.tuning(raw)
-	return err
-}
-
-func (o *observer) conflict(message string) error {
-	return activities.Fail(activities.TypeConflict, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: message},
-		Message:      "the watch is DONE",
-	})
+	return shell.Refused(ctx, wire.UpdateTune, activities.TypeConflict, "the watch is DONE")
 }
 
 // tune changes the rule of the watch that goes on. What was seen stays.
-func (o *observer) tune(ctx workflow.Context, raw json.RawMessage) (Status, error) {
-	rule, err := o.tuning(raw)
-	if err != nil {
-		return Status{}, err
-	}
+func (o *observer) tune(ctx workflow.Context, rule ruleInput) (Status, error) {
 	now := workflow.Now(ctx).UTC()
 	rule.fix(now)
 	startBy := o.rule.StartBy
@@ -78,20 +58,14 @@ func (o *observer) tune(ctx workflow.Context, raw json.RawMessage) (Status, erro
 	return o.status()
 }
 
-// handleEnding sets up a message that ends the watch for a reason. It is answered at
+// endAs carries a message out that ends the watch for a reason. It is answered at
 // once with what it leads to: the result, whose figures are those of the last report
 // until the polling activity has handed back what it saw.
-func (o *observer) handleEnding(ctx workflow.Context, name, reason string) error {
-	return workflow.SetUpdateHandlerWithOptions(ctx, name, func(ctx workflow.Context, raw json.RawMessage) (Status, error) {
-		var in finishInput
-		if err := shell.Decode(name, raw, &in); err != nil {
-			return Status{}, err
-		}
+func (o *observer) endAs(reason string) func(workflow.Context, finishInput) (Status, error) {
+	return func(ctx workflow.Context, in finishInput) (Status, error) {
 		o.endBy(reason, limits.Clip(in.Reason, limits.Words), workflow.Now(ctx).UTC())
 		return o.status()
-	}, workflow.UpdateHandlerOptions{Validator: func(raw json.RawMessage) error {
-		return shell.Decode(name, raw, &finishInput{})
-	}})
+	}
 }
 
 // endBy carries a message out that ends the watch. The first of them gives the reason;

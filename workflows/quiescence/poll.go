@@ -22,9 +22,9 @@ func Poll(ctx workflow.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if err := shell.Decode(wire.TypePoll, raw, &in); err != nil {
 		return nil, err
 	}
-	err := workflow.SetQueryHandler(ctx, wire.QueryStatus, func() (map[string]any, error) {
+	err := new(shell.Inbox).Listen(ctx, shell.OnQuery(wire.QueryStatus, "What is polled.", func() (map[string]any, error) {
 		return map[string]any{"asOf": workflow.Now(ctx).UTC(), "activity": in.Name}, nil
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

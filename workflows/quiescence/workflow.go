@@ -55,7 +55,7 @@ type observer struct {
 	tuned    bool          // a message changed the rule
 	polling  shell.Waiting // the polling activity
 	alarm    alarm         // the one timer of the signal source
-	news     *shell.Inbox  // of the signal source
+	inbox    shell.Inbox   // the signal observed of the signal source
 	next     shell.RollOver
 	stopActs workflow.CancelFunc // ends the `then` entries under way
 }
@@ -73,13 +73,10 @@ func newObserver(ctx workflow.Context, in continued) (*observer, error) {
 		o.then = outcomesOf(c.Result)
 	}
 	o.applyLateness()
-	if o.in.Source.Signal != nil {
-		o.news = shell.NewInbox(ctx, wire.SignalObserved)
-	}
 	show := func(ctx workflow.Context) { _ = o.show(ctx) } // fails only where another does, which is told
 	o.polling.Mended = show
 	shell.Hear(ctx, show)
-	if err := o.handle(ctx); err != nil {
+	if err := o.listen(ctx); err != nil {
 		return nil, err
 	}
 	return o, o.show(ctx)
@@ -89,7 +86,7 @@ func newObserver(ctx workflow.Context, in continued) (*observer, error) {
 func (o *observer) run(ctx workflow.Context) (*Result, error) {
 	watch := o.poll
 	if o.in.Source.Signal != nil {
-		watch = o.listen
+		watch = o.hearOut
 	}
 	acts, stopActs := workflow.WithCancel(ctx)
 	o.stopActs = stopActs

@@ -21,7 +21,7 @@ func (r *request) rollOverDue(ctx workflow.Context) bool {
 // mayRollOver reports that another run is due and nothing would be lost: no
 // activity is pending, no handler unfinished, no signal untaken. Children run on.
 func (r *request) mayRollOver(ctx workflow.Context) bool {
-	if !r.rollOverDue(ctx) || r.gate.Ended() || r.canceled() || r.signals.Pending() || !workflow.AllHandlersFinished(ctx) {
+	if !r.rollOverDue(ctx) || r.gate.Ended() || r.canceled() || r.inbox.Pending() || !workflow.AllHandlersFinished(ctx) {
 		return false
 	}
 	for _, t := range r.tries {

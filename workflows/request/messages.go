@@ -1,7 +1,6 @@
 package request
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sluice/activities"
+	"sluice/internal/duration"
 	"sluice/internal/jobchain"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
@@ -33,7 +33,7 @@ type message interface {
 type (
 	suspendRequest struct {
 		jobchain.SuspendMessage
-		ttl     time.Duration
+		usual   duration.Duration // ttl of a message without one
 		already bool
 	}
 	resumeRequest struct {
@@ -50,7 +50,7 @@ type (
 )
 
 func (m *suspendRequest) apply(g *jobchain.Gate, now time.Time) (err error) {
-	m.already, err = g.Suspend(now, m.Reason, m.ttl, m.Grace.Std())
+	m.already, err = g.Suspend(now, m.Reason, m.TTL.Or(m.usual), m.Grace.Std())
 	return err
 }
 
@@ -72,79 +72,59 @@ func (m *unclaimRequest) apply(g *jobchain.Gate, now time.Time) error {
 	return g.ReleaseClaim(now, m.Holder, m.Token, m.Force)
 }
 
-// The readers decode a message strictly, over its defaults.
-
-func (r *request) readSuspend(raw json.RawMessage) (*suspendRequest, error) {
-	m := &suspendRequest{SuspendMessage: jobchain.NewSuspendMessage()}
-	err := shell.Decode(wire.TypeRequest+" "+wire.UpdateSuspend, raw, &m.SuspendMessage)
-	m.ttl = m.TTL.Or(r.doc.SuspendTTL)
-	return m, err
-}
-
-func (r *request) readResume(raw json.RawMessage) (*resumeRequest, error) {
-	m := &resumeRequest{}
-	return m, shell.Decode(wire.TypeRequest+" "+wire.UpdateResume, raw, &m.ResumeMessage)
-}
-
-func (r *request) readStop(raw json.RawMessage) (*stopRequest, error) {
-	m := &stopRequest{jobchain.NewStopMessage()}
-	return m, shell.Decode(wire.TypeRequest+" "+wire.UpdateStop, raw, &m.StopMessage)
-}
-
-func (r *request) readClaim(raw json.RawMessage) (*claimRequest, error) {
-	m := &claimRequest{ClaimMessage: jobchain.NewClaimMessage()}
-	return m, shell.Decode(wire.TypeRequest+" "+wire.UpdateClaim, raw, &m.ClaimMessage)
-}
-
-func (r *request) readUnclaim(raw json.RawMessage) (*unclaimRequest, error) {
-	m := &unclaimRequest{}
-	return m, shell.Decode(wire.TypeRequest+" "+wire.UpdateUnclaim, raw, &m.UnclaimMessage)
-}
-
-// listen sets up the messages and queries.
+// listen sets up the messages.
 func (r *request) listen(ctx workflow.Context) error {
-	r.signals = shell.NewInbox(ctx, wire.UpdateSuspend, wire.UpdateResume, wire.UpdateStop, wire.SignalStopping)
-	return errors.Join(
-		handle(ctx, r, wire.UpdateSuspend, "Stop the jobs and start none until resumed.", r.readSuspend, r.onSuspend),
-		handle(ctx, r, wire.UpdateResume, "Go on after suspend.", r.readResume, r.onResume),
-		handle(ctx, r, wire.UpdateStop, "Stop the jobs and end as STOPPED.", r.readStop, r.onStop),
-		handle(ctx, r, wire.UpdateClaim, "Claim the right to resume, or extend the claim.", r.readClaim, r.onClaim),
-		handle(ctx, r, wire.UpdateUnclaim, "End a claim.", r.readUnclaim, r.onUnclaim),
-		r.answer(ctx),
+	return r.inbox.Listen(ctx,
+		shell.OnQueryOf(wire.QueryStatus, "The request and its jobs.", firstPage, r.answerStatus),
+		shell.OnQueryOf(wire.QueryLog, "An entry for each try.", func() logPage { return logPage{page: firstPage()} }, r.tryLog),
+		shell.OnQuery(wire.QueryExport, "The request as a document that starts it elsewhere.",
+			func() (jobchain.Document, error) { return r.chain.Export(), nil }),
+		on(r, wire.UpdateSuspend, "Stop the jobs and start none until resumed.", r.onSuspend).Over(r.newSuspend).AndSignal(take[suspendRequest](r, wire.UpdateSuspend)),
+		on(r, wire.UpdateResume, "Go on after suspend.", r.onResume).AndSignal(take[resumeRequest](r, wire.UpdateResume)),
+		on(r, wire.UpdateStop, "Stop the jobs and end as STOPPED.", r.onStop).
+			Over(func() stopRequest { return stopRequest{jobchain.NewStopMessage()} }).AndSignal(take[stopRequest](r, wire.UpdateStop)),
+		on(r, wire.UpdateClaim, "Claim the right to resume, or extend the claim.", r.onClaim).
+			Over(func() claimRequest { return claimRequest{ClaimMessage: jobchain.NewClaimMessage()} }),
+		on(r, wire.UpdateUnclaim, "End a claim.", r.onUnclaim),
+		shell.OnSignal(wire.SignalStopping, r.hearChild),
 	)
 }
 
-// handle sets up an update: read decodes its input, the message's apply decides,
-// answer makes the answer.
-func handle[M message, A any](ctx workflow.Context, r *request, name, description string,
-	read func(json.RawMessage) (M, error), answer func(workflow.Context, M) (A, error)) error {
-	return workflow.SetUpdateHandlerWithOptions(ctx, name,
-		func(ctx workflow.Context, raw json.RawMessage) (A, error) {
-			r.updates++
-			m, err := read(raw)
-			if err == nil {
-				r.catchUp(ctx)
-				r.caughtUp = true
-				err = refused(name, r.id, r.spared(r.updates, m, &r.gate, workflow.Now(ctx)))
-			}
-			if err != nil {
-				var none A
-				return none, err
-			}
-			return answer(ctx, m)
-		},
-		workflow.UpdateHandlerOptions{
-			Description: description,
-			Validator: func(ctx workflow.Context, raw json.RawMessage) error {
-				m, err := read(raw)
-				if err != nil || r.signals.Pending() {
-					return err // signals that came first decide with the message, in its handler
-				}
-				ask, now := r.gate, workflow.Now(ctx)
-				ask.Pass(now)
-				return refused(name, r.id, r.spared(r.updates+1, m, &ask, now))
-			},
-		})
+func (r *request) newSuspend() suspendRequest {
+	return suspendRequest{SuspendMessage: jobchain.NewSuspendMessage(), usual: r.doc.SuspendTTL}
+}
+
+// on is an update: the message's apply decides, answer makes the answer.
+func on[M, A any, P interface {
+	*M
+	message
+}](r *request, name, description string, answer func(workflow.Context, P) (A, error)) *shell.Update[M, A] {
+	return shell.OnUpdate(name, description, func(ctx workflow.Context, m M) (none A, err error) {
+		r.updates++
+		r.catchUp(ctx)
+		r.caughtUp = true
+		if err := refused(ctx, name, r.spared(r.updates, P(&m), &r.gate, workflow.Now(ctx))); err != nil {
+			return none, err
+		}
+		return answer(ctx, &m)
+	}).If(func(ctx workflow.Context, m M) error {
+		if r.inbox.Pending() {
+			return nil // signals that came first decide with the message, in its handler
+		}
+		ask, now := r.gate, workflow.Now(ctx)
+		ask.Pass(now)
+		return refused(ctx, name, r.spared(r.updates+1, P(&m), &ask, now))
+	})
+}
+
+// take applies a signal. What an update would refuse has no effect.
+func take[M any, P interface {
+	*M
+	message
+}](r *request, name string) func(workflow.Context, M) error {
+	return func(ctx workflow.Context, m M) error {
+		return refused(ctx, name, P(&m).apply(&r.gate, workflow.Now(ctx)))
+	}
 }
 
 // Temporal takes 2,000 updates in a run, and where a job works on no other run can
@@ -173,7 +153,7 @@ func (r *request) spared(n int, m message, g *jobchain.Gate, now time.Time) erro
 }
 
 // refused turns a refusal into the error that the caller gets.
-func refused(name, id string, err error) error {
+func refused(ctx workflow.Context, name string, err error) error {
 	var refusal *jobchain.Refusal
 	if !errors.As(err, &refusal) {
 		return err
@@ -182,10 +162,7 @@ func refused(name, id string, err error) error {
 	if refusal.Expired {
 		errType = activities.TypeExpired
 	}
-	return activities.Fail(errType, activities.Failure{
-		ErrorDetails: activities.ErrorDetails{Operation: wire.TypeRequest + "." + name, Target: id},
-		Message:      refusal.Message,
-	})
+	return shell.Refused(ctx, name, errType, refusal.Message)
 }
 
 // onSuspend answers when nothing stops any more, when the grace is over or after
@@ -207,7 +184,7 @@ func (r *request) onSuspend(ctx workflow.Context, m *suspendRequest) (*Status, e
 			r.answerBy = time.Time{}
 		}
 	}
-	s := r.status(ctx, page{Limit: defaultPage})
+	s := r.status(ctx, firstPage())
 	s.AlreadySuspended, s.Notice = m.already, notice(s)
 	return s, nil
 }
@@ -227,13 +204,13 @@ func notice(s *Status) string {
 
 func (r *request) onResume(ctx workflow.Context, m *resumeRequest) (*Status, error) {
 	r.chain.Release()
-	s := r.status(ctx, page{Limit: defaultPage})
+	s := r.status(ctx, firstPage())
 	s.AlreadyRunning = m.already
 	return s, nil
 }
 
 func (r *request) onStop(ctx workflow.Context, _ *stopRequest) (*Status, error) {
-	return r.status(ctx, page{Limit: defaultPage}), nil
+	return r.status(ctx, firstPage()), nil
 }
 
 func (r *request) onClaim(_ workflow.Context, m *claimRequest) (*ClaimAnswer, error) {

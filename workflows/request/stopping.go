@@ -1,7 +1,6 @@
 package request
 
 import (
-	"encoding/json"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -9,7 +8,6 @@ import (
 	"sluice/internal/document"
 	"sluice/internal/jobchain"
 	"sluice/internal/wire"
-	"sluice/workflows/internal/shell"
 )
 
 // notTold stands for a number of stopping jobs that is not known.
@@ -75,11 +73,7 @@ func (r *request) tellParent(now time.Time) {
 func (l *parentLink) arrived() bool { return l.sent != nil && l.sent.IsReady() }
 
 // hearChild takes in what a child request tells of its stopping jobs.
-func (r *request) hearChild(raw json.RawMessage) error {
-	var m stoppingMessage
-	if err := shell.Decode(wire.TypeRequest+" "+wire.SignalStopping, raw, &m); err != nil {
-		return err
-	}
+func (r *request) hearChild(_ workflow.Context, m stoppingMessage) error {
 	for _, t := range r.tries {
 		if t.number == m.Try && r.chain.Job(t.job).ID == m.Job && !t.suspendable() {
 			t.child.stopping = m.Stopping

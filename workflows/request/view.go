@@ -1,8 +1,6 @@
 package request
 
 import (
-	"encoding/json"
-	"errors"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -87,50 +85,28 @@ const (
 	maxPage     = 2000 // entries of a query's answer
 )
 
-// bounds are the elements of a list of n that the page shows.
-func (p page) bounds(n int) (from, to int, err error) {
-	if p.Offset < 0 || p.Limit < 0 || p.Limit > maxPage {
-		var faults document.Faults
-		if p.Offset < 0 {
-			faults.Add("offset", "must be at least 0, not %d", p.Offset)
-		}
-		if p.Limit < 0 || p.Limit > maxPage {
-			faults.Add("limit", "must be between 0 and %d, not %d", maxPage, p.Limit)
-		}
-		return 0, 0, activities.Invalid(wire.TypeRequest, faults)
+func firstPage() page { return page{Limit: defaultPage} }
+
+// Check reports what is wrong with the values.
+func (p *page) Check(faults *document.Faults) {
+	if p.Offset < 0 {
+		faults.Add("offset", "must be at least 0, not %d", p.Offset)
 	}
+	if p.Limit < 0 || p.Limit > maxPage {
+		faults.Add("limit", "must be between 0 and %d, not %d", maxPage, p.Limit)
+	}
+}
+
+// bounds are the elements of a list of n that the page shows.
+func (p page) bounds(n int) (from, to int) {
 	if p.Limit == 0 {
 		p.Limit = maxPage
 	}
 	from = min(p.Offset, n)
-	return from, min(from+p.Limit, n), nil
+	return from, min(from+p.Limit, n)
 }
 
-// answer sets up the queries.
-func (r *request) answer(ctx workflow.Context) error {
-	return errors.Join(
-		workflow.SetQueryHandlerWithOptions(ctx, wire.QueryStatus, func(raw json.RawMessage) (*Status, error) {
-			p := page{Limit: defaultPage}
-			if err := shell.Decode(wire.TypeRequest+" "+wire.QueryStatus, raw, &p); err != nil {
-				return nil, err
-			}
-			if _, _, err := p.bounds(0); err != nil {
-				return nil, err
-			}
-			return r.status(ctx, p), nil
-		}, workflow.QueryHandlerOptions{Description: "The request and its jobs."}),
-		workflow.SetQueryHandlerWithOptions(ctx, wire.QueryLog, func(raw json.RawMessage) ([]Entry, error) {
-			p := logPage{page: page{Limit: defaultPage}}
-			if err := shell.Decode(wire.TypeRequest+" "+wire.QueryLog, raw, &p); err != nil {
-				return nil, err
-			}
-			return r.tryLog(p)
-		}, workflow.QueryHandlerOptions{Description: "An entry for each try."}),
-		workflow.SetQueryHandlerWithOptions(ctx, wire.QueryExport, func() (jobchain.Document, error) {
-			return r.chain.Export(), nil
-		}, workflow.QueryHandlerOptions{Description: "The request as a document that starts it elsewhere."}),
-	)
-}
+func (r *request) answerStatus(p page) (*Status, error) { return r.status(r.ctx, p), nil }
 
 // status is the view of the request. It changes nothing: queries ask for it.
 func (r *request) status(ctx workflow.Context, p page) *Status {
@@ -145,7 +121,7 @@ func (r *request) status(ctx workflow.Context, p page) *Status {
 		s.Claim = &Claim{Holder: r.gate.Claim.Holder, ExpiresAt: r.gate.Claim.ExpiresAt.UTC()}
 	}
 	s.LastError = r.lastError()
-	from, to, _ := p.bounds(r.chain.Total())
+	from, to := p.bounds(r.chain.Total())
 	room, troubles := maxShown, r.troubles(now)
 	for i := from; i < to; i++ {
 		v := r.jobView(i)
@@ -219,19 +195,14 @@ func (r *request) tryLog(p logPage) ([]Entry, error) {
 	var rows []int
 	only, known := r.chain.Index(p.Job)
 	if p.Job != "" && !known {
-		return nil, activities.Fail(activities.TypeNotFound, activities.Failure{
-			ErrorDetails: activities.ErrorDetails{Operation: wire.TypeRequest + " " + wire.QueryLog, Target: p.Job}, Message: "there is no such job",
-		})
+		return nil, shell.Refused(r.ctx, wire.QueryLog, activities.TypeNotFound, "there is no job "+p.Job)
 	}
 	for n := range log.Len() {
 		if p.Job == "" || log.At(n).Job == only {
 			rows = append(rows, n)
 		}
 	}
-	from, to, err := p.bounds(len(rows))
-	if err != nil {
-		return nil, err
-	}
+	from, to := p.bounds(len(rows))
 	entries := []Entry{}
 	room := maxShown
 	for _, n := range rows[from:to] {

@@ -91,7 +91,7 @@ type request struct {
 	ids      activityIDs
 	untaken  map[int]int // by job, the dispatches in a row that no worker has taken
 
-	signals      *shell.Inbox
+	inbox        shell.Inbox
 	next         shell.RollOver
 	acted        int       // gate.Changes that act has acted on
 	caughtUp     bool      // by an update's handler, so that the main line has to look what to do
@@ -124,7 +124,7 @@ func (r *request) catchUp(ctx workflow.Context) {
 	r.wake.Take()
 	r.settle(now)
 	r.gate.Pass(now)
-	r.takeSignals(ctx, now)
+	r.inbox.Take(ctx)
 	if r.canceled() && !r.canceledSeen {
 		r.canceledSeen = true
 		_ = r.gate.Stop(now, jobchain.ByCancel, "canceled", cancelGrace) // one that has ended stays as it is
@@ -156,7 +156,7 @@ func (r *request) settle(now time.Time) {
 
 // dirty reports that there is something to catch up with.
 func (r *request) dirty(ctx workflow.Context) bool {
-	if r.caughtUp || r.acted != r.gate.Changes || r.signals.Pending() || (r.canceled() && !r.canceledSeen) || r.wake.Fired() || r.looks.Fired() || r.link.arrived() {
+	if r.caughtUp || r.acted != r.gate.Changes || r.inbox.Pending() || (r.canceled() && !r.canceledSeen) || r.wake.Fired() || r.looks.Fired() || r.link.arrived() {
 		return true
 	}
 	for _, t := range r.tries {
@@ -200,7 +200,7 @@ func (r *request) failure(ctx workflow.Context) error {
 		errType = activities.TypeExpired
 		workflow.GetMetricsHandler(ctx).Counter("sluice_request_expired").Inc(1)
 	}
-	return temporal.NewNonRetryableApplicationError(r.gate.Reason, errType, nil, r.status(ctx, page{Limit: defaultPage}))
+	return temporal.NewNonRetryableApplicationError(r.gate.Reason, errType, nil, r.status(ctx, firstPage()))
 }
 
 // failureReason names the job that failed first and how many others did.

@@ -30,7 +30,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 		return nil, err
 	}
 	for {
-		s.hear(ctx)
+		s.inbox.Take(ctx)
 		s.start(ctx)
 		s.publish(ctx)
 		if len(s.running) == 0 {
@@ -69,7 +69,7 @@ type sweep struct {
 	waiting  []string
 	running  []resuming
 	result   Result
-	signals  *shell.Inbox
+	inbox    shell.Inbox
 	bytes    int  // of result, as JSON
 	progress bool // a request of the present list was resumed
 	stopped  bool // by the signal
@@ -93,7 +93,6 @@ func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 		state:  wire.StateOpen,
 		result: Result{Resumed: []string{}, Skipped: []Skipped{}, Failed: []Failed{}},
 	}
-	s.signals = shell.NewInbox(ctx, wire.SignalStop)
 	if c := in.Carried; c != nil {
 		s.found, s.holder, s.total, s.waiting, s.result = true, c.Holder, c.Total, c.Waiting, c.Result
 		s.bytes, s.progress = c.Bytes, c.Progress
@@ -107,10 +106,7 @@ func newSweep(ctx workflow.Context, raw json.RawMessage) (*sweep, error) {
 		}
 	}
 	shell.Hear(ctx, s.publish)
-	return s, workflow.SetQueryHandler(ctx, wire.QueryStatus, func() (*Status, error) {
-		return &Status{Trouble: shell.Heard(ctx).OrNil(), AsOf: workflow.Now(ctx).UTC(), State: s.state, Holder: s.holder, Total: s.total,
-			Waiting: len(s.waiting), Running: len(s.running), Result: s.result}, nil
-	})
+	return s, s.listen(ctx)
 }
 
 // ownHolder is the holder of a sweep that is given none: its run, which ends the name
@@ -144,15 +140,6 @@ func (s *sweep) find(ctx workflow.Context) error {
 		return err
 	}
 	return s.show(ctx)
-}
-
-// hear takes the signal stop.
-func (s *sweep) hear(ctx workflow.Context) {
-	s.signals.Take(ctx, func(name string, raw json.RawMessage) error {
-		err := shell.Decode(name, raw, &wire.StopInput{})
-		s.stopped = s.stopped || err == nil
-		return err
-	})
 }
 
 // start begins with as many requests as may be resumed at once.

@@ -27,7 +27,7 @@ type carried struct {
 // runs and was not told to stop, no renewal is under way, no message is untaken.
 func (t *task) mayRollOver(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && t.outlivesRun() && t.begun && !t.ended && t.why == "" &&
-		!t.reclaiming && !t.signals.Pending() && t.root.Err() == nil
+		!t.reclaiming && !t.inbox.Pending() && t.root.Err() == nil
 }
 
 // outlivesRun reports that the work goes on when the run that started it ends: only

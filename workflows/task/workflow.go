@@ -52,11 +52,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Status, error) {
 		t.started, t.lease, t.reclaims = c.StartedAt, c.Lease, c.Reclaims
 	}
 	shell.Hear(ctx, t.show)
-	if err := workflow.SetQueryHandler(ctx, wire.QueryStatus, func() (Status, error) {
-		status := t.status(workflow.Now(ctx))
-		status.Trouble = shell.Heard(ctx).OrNil()
-		return status, nil
-	}); err != nil {
+	if err := t.listen(ctx); err != nil {
 		return nil, err
 	}
 	return t.run(ctx, in.Carried != nil)
@@ -72,7 +68,7 @@ type task struct {
 	state    string
 	reason   string
 	shown    shell.Attributes
-	signals  *shell.Inbox
+	inbox    shell.Inbox
 	next     shell.RollOver
 
 	lease      taskclaim.Lease
@@ -105,13 +101,12 @@ func (t *task) run(ctx workflow.Context, follows bool) (*Status, error) {
 	// What follows must go on when the workflow is cancelled: the outcome is
 	// reported then too.
 	steady, _ := workflow.NewDisconnectedContext(ctx)
-	t.signals = shell.NewInbox(ctx, wire.SignalStop)
 	if follows {
 		workflow.Go(steady, t.follow)
 	} else {
 		t.begin(steady)
 	}
-	t.signals.Serve(ctx, t.stopBySignal)
+	t.inbox.Serve(ctx)
 	workflow.Go(ctx, t.watchCancel)
 	claimed, endClaim := workflow.WithCancel(steady)
 	if t.in.Claim != nil {
@@ -139,16 +134,6 @@ func (t *task) tell(why ending, words string) {
 	}
 	t.why, t.lastError = why, limits.Clip(words, limits.Words)
 	t.cancel()
-}
-
-// stopBySignal takes the signal stop.
-func (t *task) stopBySignal(name string, raw json.RawMessage) error {
-	var message wire.StopInput
-	if err := shell.Decode(name, raw, &message); err != nil {
-		return err
-	}
-	t.tell(endStopped, message.Reason)
-	return nil
 }
 
 func (t *task) watchCancel(ctx workflow.Context) {

@@ -55,7 +55,7 @@ type budget struct {
 	waiting     int                 // first leases that wait for it
 	rolling     bool                // the run is about to end
 	rearm       bool                // what the main line waits for has changed
-	signals     *shell.Inbox
+	inbox       shell.Inbox
 	next        shell.RollOver
 	lastDetails string
 	detailedAt  time.Time
@@ -65,10 +65,10 @@ type budget struct {
 func (r *budget) serve(ctx workflow.Context) (*throughput.Status, error) {
 	for {
 		r.rearm = false
-		if err := r.await(ctx, func() bool { return r.rearm || r.signals.Pending() || r.long(ctx) }); err != nil {
+		if err := r.await(ctx, func() bool { return r.rearm || r.inbox.Pending() || r.long(ctx) }); err != nil {
 			return nil, err
 		}
-		r.signals.Take(ctx, r.signalled(ctx))
+		r.inbox.Take(ctx)
 		now := workflow.Now(ctx)
 		r.owner.Tick(now)
 		if err := r.show(ctx, ""); err != nil {
@@ -82,7 +82,7 @@ func (r *budget) serve(ctx workflow.Context) (*throughput.Status, error) {
 		if err := r.next.Await(ctx, func() bool { return r.describing == nil && workflow.AllHandlersFinished(ctx) }); err != nil {
 			return nil, err
 		}
-		r.signals.Take(ctx, r.signalled(ctx))
+		r.inbox.Take(ctx)
 		switch {
 		case !ending:
 			return nil, workflow.NewContinueAsNewError(ctx, wire.TypeThroughput, continued{r.in, r.owner})

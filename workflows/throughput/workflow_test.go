@@ -12,6 +12,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -29,6 +30,7 @@ func budgetEnv(t *testing.T, described *float64) *testsuite.TestWorkflowEnvironm
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: wire.ThroughputID(ordersBudget), TaskQueue: "q"})
 	env.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: wire.TypeThroughput})
 	env.RegisterActivityWithOptions(func(context.Context, wire.ProvisionedInput) (wire.ProvisionedOutput, error) {
 		if described == nil {
@@ -136,17 +138,17 @@ func TestThroughputRefusesWithAllFaults(t *testing.T) {
 			require.Equal(t, activities.TypeInvalidInput, application.Type())
 			details, ok := activities.DetailsOf(err)
 			require.True(t, ok)
-			require.Equal(t, activities.ErrorDetails{Operation: "Throughput " + c[0], Target: ordersBudget}, details)
+			require.Equal(t, activities.ErrorDetails{Operation: "Throughput " + c[0], Target: wire.ThroughputID(ordersBudget)}, details)
 		})
 	}
 	tell(t, env, time.Second, wire.UpdateLease, `{"demand":{"9":1,"1":-1,"2":"x"},"consumed":-2,"throttled":-1,"more":1}`, func(_ any, err error) {
-		require.ErrorContains(t, err, "Throughput lease "+ordersBudget+`: demand.1: -1 where a number of at least 0 is expected; `+
+		require.ErrorContains(t, err, "Throughput lease "+wire.ThroughputID(ordersBudget)+`: demand.1: -1 where a number of at least 0 is expected; `+
 			`demand.2: "x" where a number is expected; demand.9: no such priority; there are 1 to 5; `+
 			`consumed: -2 where a number of at least 0 is expected; more: unknown field; known are worker, demand, consumed, throttled, fastest, taskQueue, table, steady, holds, for; `+
 			`worker: required; throttled: -1 where a number of at least 0 is expected`)
 	})
 	tell(t, env, time.Second, wire.UpdateSet, `{"unitsPerSecond":-5,"utilization":3,"for":"1s"}`, func(_ any, err error) {
-		require.ErrorContains(t, err, "Throughput set "+ordersBudget+`: unitsPerSecond: -5 where a number of at least 0 is expected; `+
+		require.ErrorContains(t, err, "Throughput set "+wire.ThroughputID(ordersBudget)+`: unitsPerSecond: -5 where a number of at least 0 is expected; `+
 			`for: unknown field; known are unitsPerSecond, utilization; utilization: 3 is not between 0.01 and 1`)
 	})
 	runBudget(t, env, `{"resource":"`+ordersBudget+`"}`)

@@ -40,8 +40,7 @@ func history(ctx context.Context, r *report) error {
 	}
 	defer func() { _ = server.Stop() }()
 	temporal := server.Client()
-	w := worker.New(temporal, "bench", worker.Options{})
-	sluice.RegisterWorkflows(w)
+	w := worker.New(temporal, "bench", worker.Options{Plugins: []worker.Plugin{sluice.Plugin(nil)}})
 	k := newProducer(url, unlimited)
 	k.Marks = temporal
 	sluice.RegisterActivities(w, k)

@@ -12,12 +12,10 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"sluice"
-	"sluice/activities"
 	"sluice/tests/harness"
 	"sluice/workflows"
 	"sluice/workflows/request"
@@ -98,13 +96,11 @@ func replay(id string, history *historypb.History, r *report) error {
 	}
 	history.Events = history.Events[:cut]
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-		Interceptors:       sluice.Interceptors(),
-		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())},
+		Plugins: []worker.Plugin{sluice.Plugin(nil)},
 	})
 	if err != nil {
 		return err
 	}
-	sluice.RegisterWorkflows(replayer)
 	started := history.Events[0].GetWorkflowExecutionStartedEventAttributes()
 	began := time.Now()
 	err = replayer.ReplayWorkflowHistoryWithOptions(nil, history, worker.ReplayWorkflowHistoryOptions{

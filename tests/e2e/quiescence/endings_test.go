@@ -86,9 +86,8 @@ func startScripted(t *testing.T, s *harness.Stack) {
 	var script scripted
 	w := worker.New(s.Client, s.TaskQueue, worker.Options{
 		MaxHeartbeatThrottleInterval: 100 * time.Millisecond,
-		Interceptors:                 sluice.Interceptors(),
+		Plugins:                      []worker.Plugin{sluice.Plugin(nil)},
 	})
-	sluice.RegisterWorkflows(w)
 	w.RegisterActivityWithOptions(script.watch, activity.RegisterOptions{Name: wire.WatchQuiescence.Name})
 	w.RegisterActivityWithOptions(script.count, activity.RegisterOptions{Name: wire.CountEvents.Name})
 	require.NoError(t, w.Start())

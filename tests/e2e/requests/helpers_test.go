@@ -120,15 +120,15 @@ func (b *bench) awaitEvent(run client.WorkflowRun, wanted enumspb.EventType) {
 // replayFile replays a history file, against our code or against code that does
 // its steps in another order.
 func replayFile(path string, ours bool) error {
-	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-		Interceptors: sluice.Interceptors(),
-	})
+	var options worker.WorkflowReplayerOptions
+	if ours {
+		options.Plugins = []worker.Plugin{sluice.Plugin(nil)}
+	}
+	replayer, err := worker.NewWorkflowReplayerWithOptions(options)
 	if err != nil {
 		return err
 	}
-	if ours {
-		sluice.RegisterWorkflows(replayer)
-	} else {
+	if !ours {
 		replayer.RegisterWorkflowWithOptions(reordered, workflow.RegisterOptions{Name: workflows.TypeRequest})
 	}
 	return replayer.ReplayWorkflowHistoryFromJSONFile(nil, path)

@@ -105,9 +105,8 @@ func (b *bench) startWorker() {
 		DeadlockDetectionTimeout:     10 * time.Second,
 		MaxHeartbeatThrottleInterval: 100 * time.Millisecond,
 		WorkerStopTimeout:            5 * time.Second,
-		Interceptors:                 sluice.Interceptors(),
+		Plugins:                      []worker.Plugin{sluice.Plugin(b.dc)},
 	})
-	sluice.RegisterWorkflows(b.worker)
 	sluice.RegisterActivities(b.worker, &requests.Children{Temporal: b.c, Converter: b.dc})
 	b.jobs.Register(b.worker)
 	require.NoError(b.t, b.worker.Start())

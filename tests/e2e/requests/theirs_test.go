@@ -137,8 +137,7 @@ func TestHeartbeatsThatCannotBeReadHoldNoSuspensionUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.stopWorker()
-			b.worker = worker.New(b.c, b.TaskQueue, worker.Options{Interceptors: sluice.Interceptors()})
-			sluice.RegisterWorkflows(b.worker)
+			b.worker = worker.New(b.c, b.TaskQueue, worker.Options{Plugins: []worker.Plugin{sluice.Plugin(nil)}})
 			if read != nil {
 				b.worker.RegisterActivityWithOptions(read, activity.RegisterOptions{Name: wire.ReadHeartbeats.Name})
 			}

@@ -14,7 +14,6 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -38,13 +37,11 @@ func (b *bench) replay(id string, times int) {
 	}
 	for range times {
 		replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-			Interceptors:       sluice.Interceptors(),
-			ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(converter.GetDefaultDataConverter())},
+			Plugins: []worker.Plugin{sluice.Plugin(nil)},
 			// The SDK's second is short for a large request on a busy machine; the workers allow more.
 			DisableDeadlockDetection: true,
 		})
 		require.NoError(b.t, err)
-		sluice.RegisterWorkflows(replayer)
 		started := history.Events[0].GetWorkflowExecutionStartedEventAttributes()
 		require.NoError(b.t, replayer.ReplayWorkflowHistoryWithOptions(nil, history, worker.ReplayWorkflowHistoryOptions{
 			OriginalExecution: workflow.Execution{ID: id, RunID: started.GetOriginalExecutionRunId()}}), id)

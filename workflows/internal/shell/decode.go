@@ -28,7 +28,7 @@ type idChecker interface {
 // as one InvalidInput error of what was asked, and of whom where that is said.
 func Decode(what string, raw json.RawMessage, v any, target ...string) error {
 	faults, _ := read(raw, v)
-	return refusal(what, faults, target...)
+	return refusal(what, v, faults, target...)
 }
 
 // read decodes a document. There are values to check unless it is no object, of
@@ -42,9 +42,16 @@ func read(raw json.RawMessage, v any) (faults document.Faults, readable bool) {
 	return faults, readable
 }
 
-func refusal(what string, faults document.Faults, target ...string) error {
+// refused is a document that knows as which error it is refused.
+type refused interface{ RefusedAs() string }
+
+func refusal(what string, v any, faults document.Faults, target ...string) error {
+	errType := activities.TypeInvalidInput
+	if r, ok := v.(refused); ok {
+		errType = r.RefusedAs()
+	}
 	if err := faults.Err(); err != nil {
-		return activities.Fail(activities.TypeInvalidInput, activities.Failure{
+		return activities.Fail(errType, activities.Failure{
 			ErrorDetails: activities.ErrorDetails{Operation: what, Target: strings.Join(target, "/")},
 			Message:      err.Error(),
 		})
@@ -69,13 +76,13 @@ func DecodeInput(ctx workflow.Context, what string, raw json.RawMessage, fresh, 
 	if info.ContinuedExecutionRunID == "" {
 		return CheckInput(what, info.WorkflowExecution.ID, raw, fresh)
 	}
-	return refusal(what, readInput(info.WorkflowExecution.ID, raw, continued))
+	return refusal(what, continued, readInput(info.WorkflowExecution.ID, raw, continued))
 }
 
 // CheckInput decodes the input of a new run of that ID into v and tells all that is
 // wrong with it. Whoever starts a run can ask before.
 func CheckInput(what, id string, raw json.RawMessage, v any) error {
-	if err := refusal(what, readInput(id, raw, v)); err != nil {
+	if err := refusal(what, v, readInput(id, raw, v)); err != nil {
 		return err
 	}
 	return checkCarried(what, raw, v)

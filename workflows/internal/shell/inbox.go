@@ -15,39 +15,41 @@ import (
 // takes it before it ends.
 type Inbox struct {
 	arrivals *arrivals
-	names    []string // where the order of arrival is not known, these go first to last
-	channels []workflow.ReceiveChannel
+	boxes    []box // where the order of arrival is not known, these go first to last
 }
 
-// NewInbox holds the signals of these names.
-func NewInbox(ctx workflow.Context, names ...string) *Inbox {
-	b := &Inbox{arrivals: arrivalsOf(ctx), names: names}
-	for _, name := range names {
-		b.channels = append(b.channels, workflow.GetSignalChannel(ctx, name))
-	}
-	return b
+// box is a signal that the inbox holds, and who takes it.
+type box struct {
+	name    string
+	channel workflow.ReceiveChannel
+	take    func(workflow.Context, json.RawMessage) error
+}
+
+// add has the inbox hold signals of a name.
+func (b *Inbox) add(ctx workflow.Context, name string, take func(workflow.Context, json.RawMessage) error) {
+	b.boxes = append(b.boxes, box{name, workflow.GetSignalChannel(ctx, name), take})
 }
 
 // Pending reports that there are signals to take; it is what to wait for.
 func (b *Inbox) Pending() bool {
-	for _, c := range b.channels {
-		if c.Len() > 0 {
+	for _, in := range b.boxes {
+		if in.channel.Len() > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// Take handles all signals that are there, in the order of their arrival. What
-// handle refuses is logged and has no effect. handle must not block.
-func (b *Inbox) Take(ctx workflow.Context, handle func(name string, raw json.RawMessage) error) {
+// Take has all signals that are there taken, in the order of their arrival. What is
+// refused is logged and has no effect.
+func (b *Inbox) Take(ctx workflow.Context) {
 	for {
-		name, raw, ok := b.next()
-		if !ok {
+		in, raw := b.next()
+		if in == nil {
 			return
 		}
-		if err := handle(name, raw); err != nil {
-			workflow.GetLogger(ctx).Warn("signal ignored", "signal", name, "error", err)
+		if err := in.take(ctx, raw); err != nil {
+			workflow.GetLogger(ctx).Warn("signal ignored", "signal", in.name, "error", err)
 		}
 	}
 }
@@ -55,32 +57,32 @@ func (b *Inbox) Take(ctx workflow.Context, handle func(name string, raw json.Raw
 // Serve takes signals whenever some come, for as long as the context lives. It
 // is for a workflow whose main line waits for something else; it starts no
 // coroutine that a signal could be lost in.
-func (b *Inbox) Serve(ctx workflow.Context, handle func(name string, raw json.RawMessage) error) {
+func (b *Inbox) Serve(ctx workflow.Context) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for workflow.Await(ctx, b.Pending) == nil {
-			b.Take(ctx, handle)
+			b.Take(ctx)
 		}
 	})
 }
 
-// next is the signal that came first. Those of names that the inbox does not
-// have are passed over.
-func (b *Inbox) next() (name string, raw json.RawMessage, ok bool) {
+// next is the signal that came first; nil where there is none. Those of names that
+// the inbox does not have are passed over.
+func (b *Inbox) next() (in *box, raw json.RawMessage) {
 	for {
 		name, known := b.arrivals.next()
 		if !known {
 			break
 		}
-		for i := range b.names {
-			if name == b.names[i] && b.channels[i].ReceiveAsync(&raw) {
-				return name, raw, true
+		for i := range b.boxes {
+			if in := &b.boxes[i]; name == in.name && in.channel.ReceiveAsync(&raw) {
+				return in, raw
 			}
 		}
 	}
-	for i, name := range b.names {
-		if b.channels[i].ReceiveAsync(&raw) {
-			return name, raw, true
+	for i := range b.boxes {
+		if in := &b.boxes[i]; in.channel.ReceiveAsync(&raw) {
+			return in, raw
 		}
 	}
-	return "", nil, false
+	return nil, nil
 }

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -23,17 +22,13 @@ type Trouble = errortype.Trouble
 // no trouble.
 func Hear(ctx workflow.Context, show func(workflow.Context)) {
 	heard := arrivalsOf(ctx)
-	inbox := NewInbox(ctx, wire.SignalTrouble)
-	inbox.arrivals = &arrivals{} // the order of the others is not its business
-	inbox.Serve(ctx, func(name string, raw json.RawMessage) error {
-		var message wire.TroubleMessage
-		if err := Decode(name, raw, &message); err != nil {
-			return err
-		}
+	inbox := &Inbox{arrivals: &arrivals{}} // the order of the others is not its business
+	OnSignal(wire.SignalTrouble, func(ctx workflow.Context, message wire.TroubleMessage) error {
 		heard.hear(message)
 		show(ctx)
 		return nil
-	})
+	}).hold(ctx, inbox)
+	inbox.Serve(ctx)
 }
 
 // Heard is what an activity has told that it fails at. Without a context there is no
