@@ -26,7 +26,8 @@ func newPlugin(dc converter.DataConverter, register func(WorkflowRegistry)) *tem
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
-	p, err := temporal.NewSimplePlugin(temporal.SimplePluginOptions{
+	// Only one without a name is refused.
+	p, _ := temporal.NewSimplePlugin(temporal.SimplePluginOptions{
 		Name:               "sluice",
 		Version:            Version(),
 		ContextPropagators: []workflow.ContextPropagator{activities.ContextPropagator(dc)},
@@ -36,9 +37,6 @@ func newPlugin(dc converter.DataConverter, register func(WorkflowRegistry)) *tem
 			return nil
 		},
 	})
-	if err != nil {
-		panic(err) // only one without a name is refused
-	}
 	return p
 }
 

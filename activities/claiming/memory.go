@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
@@ -47,11 +46,10 @@ func (p *poller) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	err := p.Temporal.RecordActivityHeartbeat(ctx, p.info.TaskToken, p.memory())
-	var gone *serviceerror.NotFound
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &gone):
+	case activities.IsNotFound(err):
 		p.cancel(errFenced)
 	case temporal.IsCanceledError(err):
 		p.recall() // what is under way is finished first

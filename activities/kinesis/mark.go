@@ -2,13 +2,8 @@ package kinesis
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
-
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 
 	"sluice/activities"
 )
@@ -20,6 +15,7 @@ type marker struct {
 	record   func(ctx context.Context, details any) error
 	snapshot func() putState
 
+	last time.Time // the last mark, of the goroutine that marks
 	kick chan struct{}
 	mu   sync.Mutex
 	have int64         // no record from here on may be sent yet
@@ -31,69 +27,33 @@ const (
 	markLeast = 50 * time.Millisecond // between two, however fast records go
 )
 
-// startMarker heartbeats until stop is called. The context it gives ends like
-// that of activities.KeepAlive. The first mark is made when somebody waits for one,
-// or an interval later.
+// startMarker heartbeats until stop is called (activities.KeepBeating). The first mark
+// is made when somebody waits for one, or an interval later.
 func startMarker(ctx context.Context, record func(context.Context, any) error, snapshot func() putState) (m *marker, alive context.Context, stop func()) {
-	alive, cancel := context.WithCancelCause(ctx)
 	m = &marker{record: record, snapshot: snapshot, kick: make(chan struct{}, 1), news: make(chan struct{})}
-	var beating sync.WaitGroup
-	done := make(chan struct{})
-	beating.Go(func() { m.run(ctx, cancel, done) })
-	return m, alive, sync.OnceFunc(func() {
-		close(done)
-		beating.Wait()
-		cancel(nil)
-	})
-}
-
-func (m *marker) run(ctx context.Context, cancel context.CancelCauseFunc, done <-chan struct{}) {
-	tick := time.NewTicker(activities.WithinTimeout(ctx, markEvery))
-	defer tick.Stop()
-	stopping := activity.GetWorkerStopChannel(ctx)
-	for {
-		select {
-		case <-tick.C:
-		case <-m.kick:
-		case <-stopping:
-			// The caller drains and leaves its last mark itself; until then the
-			// attempt must go on being alive.
-			cancel(activities.ErrWorkerStopping)
-			stopping = nil
-			continue
-		case <-ctx.Done():
-			cancel(context.Cause(ctx))
-			return
-		case <-done:
-			return
-		}
-		m.mark(ctx, cancel)
-		select {
-		case <-time.After(markLeast):
-		case <-done:
-			return
-		}
-	}
+	alive, stop = activities.KeepBeating(ctx, markEvery, m.kick, false, m.mark)
+	return m, alive, stop
 }
 
 // mark records the present state. A failure to is not the activity's: the next
 // mark comes soon, and the server ends an attempt that it hears nothing of.
-func (m *marker) mark(ctx context.Context, cancel context.CancelCauseFunc) {
+func (m *marker) mark(ctx context.Context) error {
+	if err := activities.Sleep(ctx, time.Until(m.last.Add(markLeast))); err != nil {
+		return err
+	}
 	state := m.snapshot()
 	ctx, end := context.WithTimeout(ctx, 5*time.Second)
 	defer end()
 	err := m.record(ctx, state)
-	var canceled *temporal.CanceledError
-	switch {
-	case err == nil:
+	m.last = time.Now()
+	if err == nil {
 		m.mu.Lock()
 		m.have = state.Reserved
 		close(m.news)
 		m.news = make(chan struct{})
 		m.mu.Unlock()
-	case errors.As(err, &canceled), errors.Is(err, activity.ErrActivityPaused), errors.Is(err, activity.ErrActivityReset), isGone(err):
-		cancel(err)
 	}
+	return activities.EndingAnswer(err)
 }
 
 // may waits until the server's mark admits that record n was sent.
@@ -124,10 +84,4 @@ func (m *marker) nearly(n, ahead int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return n+ahead/2 > m.have
-}
-
-// isGone says that the server knows no such attempt any more.
-func isGone(err error) bool {
-	var gone *serviceerror.NotFound
-	return errors.As(err, &gone)
 }

@@ -183,6 +183,19 @@ func TestATaskThatWasResetFollowsItsWork(t *testing.T) {
 	g := newTasks(t, 10*time.Minute, "reset")
 	one := g.task("reset")
 	g.Temporal("workflow", "reset", "--workflow-id", one.id, "--type", "FirstWorkflowTask", "--reason", "test").OK(t)
+	harness.Await(t, "it has met its work", func(ctx context.Context) error {
+		events := g.Client.GetWorkflowHistory(ctx, one.id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			event, err := events.Next()
+			if err != nil {
+				return err
+			}
+			if event.GetEventType() == enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_FAILED {
+				return nil
+			}
+		}
+		return errors.New("not yet")
+	})
 	g.release("reset")
 	var result task.Status
 	one.result(&result)
