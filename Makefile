@@ -55,6 +55,15 @@ promtool: ## Fetch promtool, by which tests check metrics and alerts, where apt-
 	  apt-get download -q prometheus >/dev/null && dpkg -x prometheus_*.deb . && \
 	  mkdir -p $(BIN) && cp usr/bin/promtool $(BIN)/promtool; }
 
+.PHONY: chromium
+chromium: ## Install Chromium, by which tests look at the Web UI, where apt-get can
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  apt-get update -q >/dev/null && apt-get install -q -y --no-install-recommends chromium >/dev/null; }
+
+.PHONY: pictures
+pictures: tools build chromium ## Take the pictures of the Web UI that docs show
+	@SLUICE_PICTURES=$(CURDIR)/docs/pictures go test -count 1 -run TestPagesInAChromium ./tests/e2e/webui
+
 .PHONY: build
 build: ## Build worker and starter into .bin
 	@go build -o $(BIN)/worker ./worker

@@ -1,6 +1,9 @@
 package activities
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Shorten keeps the message of an error short enough for a heartbeat.
 func Shorten(message string) string {
@@ -22,4 +25,12 @@ func Body(raw json.RawMessage) (body []byte, contentType string) {
 	default:
 		return raw, "application/json"
 	}
+}
+
+// Plural counts things in words.
+func Plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

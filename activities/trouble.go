@@ -118,7 +118,7 @@ func (i *repeatedInbound) ExecuteActivity(ctx context.Context, in *interceptor.E
 	info := activity.GetInfo(ctx)
 	if err != nil && info.Attempt > 1 && bits.OnesCount32(uint32(info.Attempt)) == 1 &&
 		!info.IsLocalActivity && wire.IsOwnWorkflow(info.WorkflowType.Name) && repeats(ctx, err) {
-		trouble := errortype.Trouble{Type: TypeOf(err), Error: Shorten(Redact(err.Error()))}.Typed()
+		trouble := errortype.Trouble{Type: TypeOf(err), Error: Shorten(Redact(messageOf(err)))}.Typed()
 		if told := signalTrouble(ctx, trouble); told != nil {
 			activity.GetLogger(ctx).Warn("the workflow could not be told what its activity fails at", "error", told)
 		}
@@ -136,4 +136,13 @@ func repeats(ctx context.Context, err error) bool {
 	default:
 		return !errors.As(err, &application) || !application.NonRetryable()
 	}
+}
+
+// messageOf is the message of an error of a type, without what Temporal adds to it.
+func messageOf(err error) string {
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) {
+		return application.Message()
+	}
+	return err.Error()
 }

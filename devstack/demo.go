@@ -101,12 +101,25 @@ func (d *demo) ingest(ctx context.Context) error {
 	return ended // exit status 1 when records are missing
 }
 
+// demoKinds are the workflows that the main job is made of, by what they did.
+var demoKinds = []struct{ did, workflow string }{
+	{"claimed the tasks", "ClaimTasks"},
+	{"streamed objects", "Request"},
+	{"shared capacity", "Throughput"},
+	{"counted delivery", "CountObjects"},
+	{"found it quiet", "Quiescence"},
+}
+
 // tell prints the result, and where to see more.
 func (d *demo) tell(r ingestion) {
 	fmt.Printf("objects %d\nrecords %d\ndelivered %d\nmissing %d\nduplicated %d\nseconds %.1f\n",
 		r.Objects, r.Records, r.Delivered, r.Missing, r.Duplicated, r.Seconds)
 	if ui := d.env["SLUICE_UI_ADDRESS"]; ui != "" {
-		fmt.Printf("web ui %s/namespaces/%s/workflows/%s\n", ui, d.env["TEMPORAL_NAMESPACE"], url.PathEscape(demoID))
+		list := fmt.Sprintf("%s/namespaces/%s/workflows", ui, d.env["TEMPORAL_NAMESPACE"])
+		fmt.Printf("web ui %s/%s\n", list, url.PathEscape(demoID))
+		for _, kind := range demoKinds {
+			fmt.Printf("  %-18s %s?query=%s\n", kind.did, list, url.QueryEscape("WorkflowType='"+kind.workflow+"'"))
+		}
 	}
 	fmt.Printf("command %s workflow result --address %s --workflow-id %s\n", d.env["TEMPORAL_CLI"], d.env["TEMPORAL_ADDRESS"], demoID)
 }

@@ -18,6 +18,7 @@ type commands struct {
 	Delivery  deliveryCommand  `cmd:"" help:"Deliver streams to buckets, against any endpoints."`
 	Resources resourcesCommand `cmd:"" help:"Make the demo's buckets, stream, table and queues, on any endpoints."`
 	Seed      seedCommand      `cmd:"" help:"Put real records into S3 as the demo's input."`
+	Browse    browseCommand    `cmd:"" hidden:"" help:"Open pages in a headless Chromium and tell what is seen of them."`
 	Kumo      kumoCommand      `cmd:"" hidden:"" help:"Serve S3 and SQS alone."`
 }
 

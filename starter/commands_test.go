@@ -12,9 +12,9 @@ import (
 // both.
 func TestArgumentsMakeDocuments(t *testing.T) {
 	summaries := map[string]string{
-		"r": "%s: 1 jobs", "producer/events": "Durable buffer in front of the stream events", "q": "Waits until %s is quiet",
+		"r": "%s: 1 job", "producer/events": "Durable buffer in front of the stream events", "q": "Waits until %s is quiet",
 		"count/landed": "Counts what http://h/1/landed announces", "claim/tasks": "Claims tasks as tasks", "claim/mine": "Claims tasks as mine",
-		"s": "Resumes suspended requests", "k": "%s: 1 jobs",
+		"s": "Resumes suspended requests", "k": "%s: 1 job",
 	}
 	start := func(kind, id, input string, named ...any) string {
 		return "temporal workflow start --type " + kind + " --task-queue sluice --workflow-id " + id +

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -107,7 +106,7 @@ func (a *app) startRequest(s requestStart) (begun, error) {
 		workflowType: workflows.TypeRequest, id: s.id, input: s.input,
 		options: client.StartWorkflowOptions{
 			WorkflowIDReusePolicy: reuse,
-			StaticSummary:         fmt.Sprintf("%s: %d jobs", kind, len(doc.Jobs)),
+			StaticSummary:         kind + ": " + activities.Plural(len(doc.Jobs), "job"),
 			TypedSearchAttributes: activities.StartAttributes(string(jobchain.Running), kind, doc.Target()),
 		},
 	})

@@ -105,7 +105,7 @@ func (r *run) prepare(ctx workflow.Context) error {
 // dispatch starts what works on the tasks, then puts a task per object on the
 // queue.
 func (r *run) dispatch(ctx workflow.Context) error {
-	r.show(ctx, phaseDispatch, fmt.Sprintf("Putting %d tasks on queue `%s`.", r.objects, r.in.Queue))
+	r.show(ctx, phaseDispatch, fmt.Sprintf("Putting a task for each object (%d) on queue `%s`.", r.objects, r.in.Queue))
 	if err := r.claimer.start(ctx, r.plan.Workflow, r.in.Queue, r.in.claimInput()); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"sluice/activities"
 	"sluice/internal/wire"
 	"sluice/workflows/internal/shell"
 )
@@ -92,7 +93,7 @@ func (p *run) show(ctx workflow.Context) error {
 	}
 	p.measure(ctx)
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**: %s buffered (%d bytes), %d sent", p.State, plural(len(p.Buffer.Records), "record"), p.Buffer.Bytes, p.Buffer.Sent)
+	fmt.Fprintf(&b, "**%s**: %s buffered (%d bytes), %d sent", p.State, activities.Plural(len(p.Buffer.Records), "record"), p.Buffer.Bytes, p.Buffer.Sent)
 	if p.Buffer.Dropped > 0 {
 		fmt.Fprintf(&b, ", **%d dropped**", p.Buffer.Dropped)
 	}
@@ -102,9 +103,9 @@ func (p *run) show(ctx workflow.Context) error {
 	}
 	switch {
 	case p.batch != nil:
-		fmt.Fprintf(&b, "\nA batch of %s is out.\n", plural(p.Buffer.InFlight, "record"))
+		fmt.Fprintf(&b, "\nA batch of %s is out.\n", activities.Plural(p.Buffer.InFlight, "record"))
 	case !p.NextAttemptAt.IsZero() && len(p.Buffer.Records) > 0:
-		fmt.Fprintf(&b, "\n%s in a row; the next attempt is at %s.\n", plural(p.ConsecutiveErrors, "error"), p.NextAttemptAt.UTC().Format(time.RFC3339))
+		fmt.Fprintf(&b, "\n%s in a row; the next attempt is at %s.\n", activities.Plural(p.ConsecutiveErrors, "error"), p.NextAttemptAt.UTC().Format(time.RFC3339))
 	case p.State == Running && len(p.Buffer.Records) == 0:
 		b.WriteString("\nWaits for records.\n")
 	}
@@ -117,14 +118,6 @@ func (p *run) show(ctx workflow.Context) error {
 		shell.ShowDetails(ctx, workflow.Now(p.background), p.trouble(), text)
 	}
 	return nil
-}
-
-// plural counts things in words.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // rootMessage is the message of the innermost error, without the wrapping of

@@ -163,7 +163,7 @@ func (p *run) send(ctx workflow.Context) {
 		p.Since = workflow.Now(ctx)
 	}
 	options := activities.CallOptions()
-	options.Summary = plural(len(batch), "record")
+	options.Summary = activities.Plural(len(batch), "record")
 	p.batch = shell.Execute(workflow.WithActivityOptions(p.background, options), wire.PutBatch, in)
 }
 
