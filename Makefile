@@ -19,6 +19,16 @@ devstack/node_modules/.package-lock.json: devstack/package-lock.json
 	@cd devstack && npm ci --loglevel=error >&2
 	@touch $@
 
+TYPESCRIPT := tests/e2e/languages/typescript
+
+.PHONY: typescript
+typescript: $(TYPESCRIPT)/node_modules/.package-lock.json ## Fetch what the jobs in TypeScript run on, which tests only need
+
+$(TYPESCRIPT)/node_modules/.package-lock.json: $(TYPESCRIPT)/package-lock.json
+	@echo "fetching Temporal's SDK for TypeScript (npm ci); once, half a minute" >&2
+	@cd $(TYPESCRIPT) && npm ci --loglevel=error >&2
+	@touch $@
+
 .bin/devstack: $(DEVSTACK_SOURCES)
 	@echo "building the dev stack" >&2
 	@cd devstack && go build -o $(BIN)/devstack .
@@ -89,7 +99,7 @@ schema: ## Write docs/schema anew from the types that decode the documents
 	@go test -count 1 -run TestSchemasAreUpToDate ./docs/schema -update
 
 .PHONY: test
-test: tools build check ## Run every test, those against the dev stack included
+test: tools typescript build check ## Run every test, those against the dev stack included
 	@failed=0; \
 	run() { echo "$$*" >&2; "$$@" || failed=1; }; \
 	run go test $(TESTFLAGS) -race -timeout 10m . ./internal/... ./activities/... ./workflows/... ./worker/... ./starter/...; \

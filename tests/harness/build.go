@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 )
 
 // Root is the top of the clone.
@@ -53,6 +54,14 @@ func devstackBinary() (string, error) {
 	}
 	path := filepath.Join(Root(), ".bin", "devstack")
 	return path, locked(func() error { return run("make", "-s", "tools") })
+}
+
+// Make has a target of the Makefile made, as by somebody at the top of the clone.
+func Make(t testing.TB, target string) {
+	t.Helper()
+	if err := locked(func() error { return run("make", "-s", target) }); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // locked keeps test processes of the same clone from building the same at once.

@@ -109,7 +109,13 @@ func (s *Stack) launchWorker(path string, env ...string) *Worker {
 // test.
 func (s *Stack) LaunchProgram(name string, env ...string) *Process {
 	s.t.Helper()
-	p, err := startProcess(name, s.binary(name), nil, append(s.environment(), env...), Root(), nil)
+	return s.Launch(name, s.binary(name), nil, env...)
+}
+
+// Launch is LaunchProgram of a program that is not of this module.
+func (s *Stack) Launch(name, path string, args []string, env ...string) *Process {
+	s.t.Helper()
+	p, err := startProcess(name, path, args, append(s.environment(), env...), Root(), nil)
 	if err != nil {
 		s.t.Fatalf("%s: %v", name, err)
 	}

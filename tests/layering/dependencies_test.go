@@ -50,7 +50,8 @@ func TestDependenciesAreListedWithReasonAndLicence(t *testing.T) {
 			}
 		}
 	}
-	maps.Copy(used, npmLicences(t))
+	maps.Copy(used, npmLicences(t, "../../devstack"))
+	maps.Copy(used, npmLicences(t, "../e2e/languages/typescript"))
 	require.Equal(t, used, known)
 }
 
@@ -76,8 +77,8 @@ func licenceIn(t *testing.T, dir string) string {
 	return "unknown"
 }
 
-// npmLicences are those of the emulators, whose versions have to be exact.
-func npmLicences(t *testing.T) map[string]string {
+// npmLicences are those of the packages in dir, whose versions have to be exact.
+func npmLicences(t *testing.T, dir string) map[string]string {
 	var wanted struct {
 		Dependencies map[string]string `json:"dependencies"`
 	}
@@ -85,7 +86,7 @@ func npmLicences(t *testing.T) map[string]string {
 		Packages map[string]struct{ Version, License string } `json:"packages"`
 	}
 	for file, into := range map[string]any{"package.json": &wanted, "package-lock.json": &locked} {
-		raw, err := os.ReadFile(filepath.Join("../../devstack", file))
+		raw, err := os.ReadFile(filepath.Join(dir, file))
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(raw, into))
 	}
