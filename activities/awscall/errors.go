@@ -18,6 +18,7 @@ type Answer struct {
 	Message   string // the service's, else the error's own
 	// Access is the type of a call refused for its credentials or its clock, else "".
 	Access string
+	where  string // it was asked
 }
 
 // AnswerOf reads an error.
@@ -31,6 +32,7 @@ func AnswerOf(err error) (a Answer) {
 	if errors.As(err, &response) {
 		a.RequestID, a.Status = response.ServiceRequestID(), response.HTTPStatusCode()
 	}
+	a.where = whereOf(err)
 	if refusal := RefusalOf(err); refusal != nil {
 		a.Access = refusal.Type
 	}
@@ -45,6 +47,14 @@ func (a Answer) Type() string {
 	return types[Classify(a.Status, a.Code, a.Message).Kind]
 }
 
+// Said is the service's message; of what it has not, with where it was asked.
+func (a Answer) Said() string {
+	if a.Type() != activities.TypeNotFound {
+		return a.Message
+	}
+	return NotFoundWords(a.Message, a.where)
+}
+
 // Failure is err of an AWS call as one of our error types, for calls that may all be
 // repeated (S3, SQS, describing calls). An error that is ours already, and the
 // context's own, pass through.
@@ -55,7 +65,7 @@ func Failure(operation, target string, err error) error {
 	a := AnswerOf(err)
 	return activities.Fail(a.Type(), activities.Failure{
 		ErrorDetails: activities.ErrorDetails{Code: a.Code, RequestID: a.RequestID, Operation: operation, Target: target},
-		Message:      Words(a.Code, a.Message),
+		Message:      Words(a.Code, a.Said()),
 	})
 }
 

@@ -47,6 +47,7 @@ type callFailure struct {
 	code      string
 	requestID string
 	message   string
+	endpoint  string // that was asked
 }
 
 func (e *callFailure) Error() string {
@@ -63,6 +64,8 @@ func (e *callFailure) cause() string {
 		return e.message
 	case e.code == "":
 		return fmt.Sprintf("HTTP %d", e.status)
+	case e.status == http.StatusNotFound && e.endpoint != "":
+		return fmt.Sprintf("HTTP %d %s (endpoint %s)", e.status, e.code, e.endpoint)
 	default:
 		return fmt.Sprintf("HTTP %d %s", e.status, e.code)
 	}
@@ -100,6 +103,9 @@ func queueErrorOf(err error) *callFailure {
 	e := &callFailure{status: answer.StatusCode, code: answer.ErrorCode}
 	if answer.RawResponse != nil {
 		e.requestID = answer.RawResponse.Header.Get("x-ms-request-id")
+		if request := answer.RawResponse.Request; request != nil && request.URL != nil {
+			e.endpoint = request.URL.Scheme + "://" + request.URL.Host
+		}
 	}
 	return e
 }

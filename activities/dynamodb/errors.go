@@ -185,6 +185,9 @@ func (f *failure) describe() activities.Failure {
 	if f.errType == activities.TypeAmbiguous && !f.refusal.unsent {
 		message = "no certain answer, and sent once only: " + message
 	}
+	if f.errType == activities.TypeNotFound {
+		message = awscall.NotFoundWords(message, f.refusal.where)
+	}
 	return activities.Failure{
 		ErrorDetails: activities.ErrorDetails{
 			Code:      f.refusal.code,

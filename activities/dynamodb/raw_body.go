@@ -29,6 +29,7 @@ type refusal struct {
 	body      json.RawMessage // of the error, where it is JSON
 	unsent    bool            // it is certain that the request never left
 	access    string          // the error's type where credentials or clock were refused
+	where     string          // the service was asked
 }
 
 // ErrorCode and the two below make it the SDK's kind of error.
@@ -89,6 +90,7 @@ type rawBody struct {
 	requestID string
 	code      string // as the answer's header has it
 	answer    []byte
+	where     string // it was asked
 }
 
 // insert changes the SDK's stack for one call: the document goes in behind the
@@ -137,7 +139,7 @@ func (w *rawBody) deserialize(ctx context.Context, in middleware.DeserializeInpu
 	if err != nil {
 		return out, metadata, err
 	}
-	w.status, w.answer = response.StatusCode, answer
+	w.status, w.answer, w.where = response.StatusCode, answer, awscall.Where(response.Request)
 	w.requestID, _ = awsmiddleware.GetRequestIDMetadata(metadata)
 	if w.requestID == "" {
 		w.requestID = response.Header.Get("X-Amzn-Requestid")
@@ -153,7 +155,7 @@ func (w *rawBody) deserialize(ctx context.Context, in middleware.DeserializeInpu
 // refused reads the error that the service wrote, whatever its form: an HTML page
 // of something in between has a status only.
 func (w *rawBody) refused() *refusal {
-	r := &refusal{status: w.status, requestID: w.requestID}
+	r := &refusal{status: w.status, requestID: w.requestID, where: w.where}
 	var fault struct {
 		Type    string `json:"__type"`
 		Code    string `json:"code"`

@@ -152,7 +152,7 @@ func outcomeOf(err error) recordbatch.Outcome {
 		return recordbatch.Outcome{Kind: recordbatch.Answered}
 	}
 	told := awscall.AnswerOf(err)
-	outcome := recordbatch.Outcome{Code: told.Code, Message: brief(told.Message), RequestID: told.RequestID, Type: told.Type()}
+	outcome := recordbatch.Outcome{Code: told.Code, Message: brief(told.Said()), RequestID: told.RequestID, Type: told.Type()}
 	var unsent *notSentError
 	switch {
 	case told.Access != "":
