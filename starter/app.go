@@ -89,17 +89,17 @@ func (a *app) result(v any) error {
 	return err
 }
 
-// tableFlag is shared by the commands whose result people read as rows.
+// tableFlag is shared by the commands whose result people read.
 type tableFlag struct {
 	Output string `short:"o" help:"json, or table to read." enum:"json,table" default:"json"`
 }
 
-// rows is result for a list, which may be wanted as a table.
-func (a *app) rows(f tableFlag, list any) error {
+// rows is result for what may be wanted as a table.
+func (a *app) rows(f tableFlag, document any) error {
 	if f.Output != "table" {
-		return a.result(list)
+		return a.result(document)
 	}
-	raw, err := json.Marshal(list)
+	raw, err := json.Marshal(document)
 	if err != nil {
 		return err
 	}

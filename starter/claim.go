@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -28,6 +29,7 @@ type claimRunCmd struct {
 	fileFlag
 	waitFlag
 	Name              string            `arg:"" optional:"" help:"Name of the claimer; its workflow is claim/NAME. Default: the first queue's name."`
+	ID                string            `help:"The same as its workflow ID." placeholder:"claim/NAME"`
 	Queue             []string          `help:"Queues in order of priority." sep:","`
 	Capacity          int               `help:"Tasks running at once (10)."`
 	MaxTasks          int64             `help:"Claims in all; then it ends (no limit)."`
@@ -82,8 +84,11 @@ func judgeTasks(result json.RawMessage) error {
 
 // name is what was given, or the first queue of the document.
 func (r claimRunCmd) name(input json.RawMessage) (string, error) {
-	if r.Name != "" {
-		return strings.TrimPrefix(r.Name, workflows.ClaimID("")), nil
+	if r.Name != "" && r.ID != "" {
+		return "", usage("give the claimer's name or --id, not both")
+	}
+	if name := cmp.Or(r.Name, r.ID); name != "" {
+		return strings.TrimPrefix(name, workflows.ClaimID("")), nil
 	}
 	var document struct {
 		Queues []struct {
@@ -147,7 +152,10 @@ func toDocument(v map[string]any) json.RawMessage {
 	return raw
 }
 
-type claimStatusCmd struct{ claimName }
+type claimStatusCmd struct {
+	claimName
+	tableFlag
+}
 
 // Run shows the status with what the polling activity has not reported yet.
 func (s claimStatusCmd) Run(a *app) error {
@@ -159,7 +167,7 @@ func (s claimStatusCmd) Run(a *app) error {
 	if err := json.Unmarshal(seen.status, &status); err != nil {
 		return err
 	}
-	return a.showStatus(seen, a.liveClaims(s.id(), seen, status))
+	return a.showStatus(s.tableFlag, seen, a.liveClaims(s.id(), seen, status))
 }
 
 func (a *app) liveClaims(id string, seen sight, status claimtasks.Status) claimtasks.Status {

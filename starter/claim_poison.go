@@ -130,7 +130,10 @@ func remove(a *app, queue *azqueue.QueueClient, p *poisonMessage) error {
 	return nil
 }
 
-type poisonListCmd struct{ poisonFlags }
+type poisonListCmd struct {
+	poisonFlags
+	tableFlag
+}
 
 func (l poisonListCmd) Run(a *app) error {
 	queue, all, err := l.take(a)
@@ -143,7 +146,7 @@ func (l poisonListCmd) Run(a *app) error {
 	if all == nil {
 		all = []*poisonMessage{}
 	}
-	return a.result(map[string]any{"queue": claiming.PoisonQueue(l.PoisonQueue, l.Queue), "count": len(all), "messages": all})
+	return a.rows(l.tableFlag, map[string]any{"queue": claiming.PoisonQueue(l.PoisonQueue, l.Queue), "count": len(all), "messages": all})
 }
 
 // poisonFailure is a message with which a command did not get through.

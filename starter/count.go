@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"strings"
 
 	"go.temporal.io/sdk/client"
 
@@ -40,26 +42,34 @@ func (r countRunCmd) Run(a *app) error {
 	if err := json.Unmarshal(input, &in); err != nil || in.QueueURL == "" {
 		return usage("queueUrl: required; give it with --queue-url or in the document")
 	}
-	id := r.ID
-	if id == "" {
-		id = workflows.CountID(in.QueueURL)
-	}
+	id := countID{cmp.Or(r.ID, in.QueueURL)}.id()
 	return a.startAndWait(launch{
 		workflowType: workflows.TypeCountObjects, id: id, input: input, target: wire.QueueName(in.QueueURL),
 		options: client.StartWorkflowOptions{StaticSummary: "Counts what " + in.QueueURL + " announces"},
 	}, r.Wait, countProgress)
 }
 
-type countStopCmd struct {
-	ID string `arg:"" help:"Workflow ID."`
+// countID names a monitor.
+type countID struct {
+	ID string `arg:"" help:"Workflow ID, or the queue: its URL or its name."`
 }
 
+// id takes a bare name for that of the queue: IDs of monitors have a slash.
+func (c countID) id() string {
+	if strings.Contains(c.ID, "://") || !strings.Contains(c.ID, "/") {
+		return workflows.CountID(c.ID)
+	}
+	return c.ID
+}
+
+type countStopCmd struct{ countID }
+
 func (s countStopCmd) Run(a *app) error {
-	return a.printUpdate(s.ID, workflows.UpdateStop, json.RawMessage("{}"))
+	return a.printUpdate(s.id(), workflows.UpdateStop, json.RawMessage("{}"))
 }
 
 type countDrainCmd struct {
-	ID      string `arg:"" help:"Workflow ID."`
+	countID
 	WaitFor string `help:"How long to wait for the end, up to 1m." name:"wait" placeholder:"DURATION"`
 }
 
@@ -68,15 +78,16 @@ func (d countDrainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.printUpdate(d.ID, workflows.UpdateDrain, input)
+	return a.printUpdate(d.id(), workflows.UpdateDrain, input)
 }
 
 type countStatusCmd struct {
-	ID string `arg:"" help:"Workflow ID."`
+	countID
+	tableFlag
 }
 
 func (s countStatusCmd) Run(a *app) error {
-	seen, err := a.seeStatus(s.ID)
+	seen, err := a.seeStatus(s.id())
 	if err != nil {
 		return err
 	}
@@ -84,7 +95,7 @@ func (s countStatusCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.showStatus(seen, status)
+	return a.showStatus(s.tableFlag, seen, status)
 }
 
 // liveCount puts what the counting activity last heartbeat over a status.

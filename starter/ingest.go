@@ -85,6 +85,7 @@ func ingestSource(input json.RawMessage) (in struct{ Bucket, Prefix string }) {
 }
 
 type ingestStatusCmd struct {
+	tableFlag
 	ID string `arg:"" help:"Workflow ID."`
 }
 
@@ -97,7 +98,7 @@ func (s ingestStatusCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	err = a.showStatus(seen, status)
+	err = a.showStatus(s.tableFlag, seen, status)
 	if err == nil && status.Result != nil && status.Result.Missing > 0 {
 		return exit{exitFailed, ""}
 	}

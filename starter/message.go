@@ -134,12 +134,12 @@ func (a *app) printUpdate(workflowID, name string, input json.RawMessage) error 
 
 // status prints the status document of a workflow. The exit status tells
 // whether it is still alive or how it ended.
-func (a *app) status(workflowID string) error {
+func (a *app) status(f tableFlag, workflowID string) error {
 	seen, err := a.seeStatus(workflowID)
 	if err != nil {
 		return err
 	}
-	return a.showStatus(seen, seen.status)
+	return a.showStatus(f, seen, seen.status)
 }
 
 // seeStatus asks a workflow for its status and looks at it from outside.
@@ -155,7 +155,7 @@ func (a *app) seeStatus(workflowID string, args ...any) (sight, error) {
 
 // showStatus prints a status document with what is in the workflow's way, which
 // it can't all know itself, and ends as the workflow's state has it.
-func (a *app) showStatus(seen sight, document any) error {
+func (a *app) showStatus(f tableFlag, seen sight, document any) error {
 	raw, err := json.Marshal(document)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (a *app) showStatus(seen sight, document any) error {
 	if raw, err = appendMember(raw, "lastError", t.LastError, t.LastError != ""); err != nil {
 		return err
 	}
-	if err := a.result(json.RawMessage(raw)); err != nil {
+	if err := a.rows(f, json.RawMessage(raw)); err != nil {
 		return err
 	}
 	switch closedAs(seen.described.GetWorkflowExecutionInfo().GetStatus()) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -44,6 +45,7 @@ func producerStream(named string) string {
 type producerRunCmd struct {
 	fileFlag
 	Stream        string `arg:"" optional:"" help:"The stream; else the document has it."`
+	ID            string `help:"The same as its workflow ID." placeholder:"producer/STREAM"`
 	BatchSize     int    `help:"Records in a batch, 1 to 500." placeholder:"500"`
 	FlushInterval string `help:"Longest wait of a record for company." placeholder:"1s"`
 	BufferSize    int    `help:"Records that the buffer holds." placeholder:"10000"`
@@ -54,7 +56,10 @@ type producerRunCmd struct {
 }
 
 func (p producerRunCmd) Run(a *app) error {
-	input, err := a.document(p.fileFlag, field{"stream", producerStream(p.Stream)}, field{"batchSize", p.BatchSize}, field{"flushInterval", p.FlushInterval},
+	if p.Stream != "" && p.ID != "" {
+		return usage("give the stream or --id, not both")
+	}
+	input, err := a.document(p.fileFlag, field{"stream", producerStream(cmp.Or(p.Stream, p.ID))}, field{"batchSize", p.BatchSize}, field{"flushInterval", p.FlushInterval},
 		field{"bufferSize", p.BufferSize}, field{"bufferBytes", p.BufferBytes}, field{"maxAttempts", p.MaxAttempts},
 		field{"ordering", p.Ordering}, field{"dropWhenFull", p.DropWhenFull})
 	if err != nil {
@@ -240,16 +245,22 @@ func (p producerStopCmd) Run(a *app) error {
 	return a.printUpdate(p.id(), workflows.UpdateStop, json.RawMessage("{}"))
 }
 
-type producerStatusCmd struct{ streamArg }
+type producerStatusCmd struct {
+	streamArg
+	tableFlag
+}
 
-func (p producerStatusCmd) Run(a *app) error { return a.status(p.id()) }
+func (p producerStatusCmd) Run(a *app) error { return a.status(p.tableFlag, p.id()) }
 
-type producerEventsCmd struct{ streamArg }
+type producerEventsCmd struct {
+	streamArg
+	tableFlag
+}
 
 func (p producerEventsCmd) Run(a *app) error {
 	events, err := a.query(p.id(), workflows.QueryEvents)
 	if err != nil {
 		return err
 	}
-	return a.result(events)
+	return a.rows(p.tableFlag, events)
 }

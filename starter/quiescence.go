@@ -204,6 +204,7 @@ func (s quiescenceStopCmd) Run(a *app) error {
 }
 
 type quiescenceStatusCmd struct {
+	tableFlag
 	ID string `arg:"" help:"Workflow ID."`
 }
 
@@ -216,7 +217,7 @@ func (s quiescenceStatusCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := a.showStatus(seen, status); err != nil || status.Result == nil {
+	if err := a.showStatus(s.tableFlag, seen, status); err != nil || status.Result == nil {
 		return err
 	}
 	return judge(status.Result)

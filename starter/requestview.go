@@ -23,6 +23,7 @@ import (
 
 type requestStatusCmd struct {
 	requestID
+	tableFlag
 	Offset int `help:"First job to show."`
 	Limit  int `default:"500" help:"Jobs to show."`
 }
@@ -46,7 +47,7 @@ func (r requestStatusCmd) Run(a *app) error {
 	if closed == "" {
 		observer.Jobs(a.ctx, &s, seen.described.GetPendingActivities())
 	}
-	err = a.showStatus(seen, s)
+	err = a.showStatus(r.tableFlag, seen, s)
 	switch {
 	case closed == "" || s.State == jobchain.Complete:
 		return err
@@ -59,6 +60,7 @@ func (r requestStatusCmd) Run(a *app) error {
 
 type requestLogCmd struct {
 	requestID
+	tableFlag
 	Job    string `help:"Only this job's tries."`
 	Offset int    `help:"First entry to show."`
 	Limit  int    `default:"500" help:"Entries to show."`
@@ -69,7 +71,7 @@ func (r requestLogCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.result(raw)
+	return a.rows(r.tableFlag, raw)
 }
 
 type requestListCmd struct {

@@ -13,6 +13,7 @@ import (
 
 	"sluice/activities"
 	"sluice/internal/duration"
+	"sluice/internal/wire"
 	"sluice/workflows"
 	"sluice/workflows/resumer"
 )
@@ -27,6 +28,9 @@ type resumerCmd struct {
 
 // resumerSchedule is the ID of the schedule.
 const resumerSchedule = "sluice-resumer"
+
+// resumerSummary is what the Web UI shows beside a sweep's ID.
+const resumerSummary = "Resumes suspended requests"
 
 // resumerFlags are the input of ResumeSuspended.
 type resumerFlags struct {
@@ -63,6 +67,7 @@ func (r resumerStartCmd) Run(a *app) error {
 	}
 	c, err := a.same(withInput([]string{"temporal", "schedule", "create", "--schedule-id", resumerSchedule, "--interval", r.Every.String(),
 		"--overlap-policy", "Skip", "--type", workflows.TypeResumeSuspended, "--task-queue", a.cli.TaskQueue, "--workflow-id", resumerSchedule,
+		"--static-summary", resumerSummary, "--static-details", wire.About(workflows.TypeResumeSuspended),
 		"--search-attribute", fmt.Sprintf("%s=%q", workflows.AttributeState.GetName(), workflows.StateDone),
 		"--search-attribute", fmt.Sprintf("%s=%q", workflows.AttributeType.GetName(), workflows.TypeResumeSuspended)}, input))
 	if err != nil {
@@ -73,7 +78,7 @@ func (r resumerStartCmd) Run(a *app) error {
 		Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: r.Every.Std()}}},
 		Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
 		Action: &client.ScheduleWorkflowAction{ID: resumerSchedule, Workflow: workflows.TypeResumeSuspended, TaskQueue: a.cli.TaskQueue,
-			Args: []any{input}, StaticSummary: "Resumes suspended requests",
+			Args: []any{input}, StaticSummary: resumerSummary, StaticDetails: wire.About(workflows.TypeResumeSuspended),
 			// Those of its end: a sweep that finds nothing changes none, which would cost.
 			TypedSearchAttributes: activities.StartAttributes(workflows.StateDone, workflows.TypeResumeSuspended, "")},
 		TriggerImmediately: true,
@@ -101,7 +106,7 @@ func (r resumerStartCmd) Run(a *app) error {
 	return a.result(map[string]any{"scheduleId": resumerSchedule, "every": r.Every.String(), "created": created})
 }
 
-type resumerStatusCmd struct{}
+type resumerStatusCmd struct{ tableFlag }
 
 // resumerStatus is what status prints.
 type resumerStatus struct {
@@ -120,7 +125,7 @@ type resumerSweep struct {
 	StartedAt  time.Time `json:"startedAt"`
 }
 
-func (resumerStatusCmd) Run(a *app) error {
+func (r resumerStatusCmd) Run(a *app) error {
 	c, err := a.same([]string{"temporal", "schedule", "describe", "--schedule-id", resumerSchedule})
 	if err != nil {
 		return err
@@ -144,7 +149,7 @@ func (resumerStatusCmd) Run(a *app) error {
 			s.Recent = append(s.Recent, resumerSweep{started.WorkflowID, started.FirstExecutionRunID, recent.ActualTime})
 		}
 	}
-	if err := a.result(s); err != nil {
+	if err := a.rows(r.tableFlag, s); err != nil {
 		return err
 	}
 	return alive()
@@ -187,7 +192,7 @@ func (r resumerOnceCmd) Run(a *app) error {
 		id = randomID("resume/")
 	}
 	run, err := a.start(launch{workflowType: workflows.TypeResumeSuspended, id: id, input: input,
-		options: client.StartWorkflowOptions{StaticSummary: "Resumes suspended requests"}})
+		options: client.StartWorkflowOptions{StaticSummary: resumerSummary}})
 	if err != nil {
 		return err
 	}

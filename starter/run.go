@@ -186,7 +186,10 @@ func (a *app) awaitFirstTask(run begun) error {
 			break
 		}
 		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
-			return a.failedIn(run, event.GetEventId())
+			if err := a.failedIn(run, event.GetEventId()); err != nil {
+				return err
+			}
+			return a.noteTrouble(run)
 		}
 		switch task := event.GetWorkflowTaskFailedEventAttributes(); task.GetCause() {
 		case enumspb.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE, enumspb.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR:
@@ -198,6 +201,20 @@ func (a *app) awaitFirstTask(run begun) error {
 	}
 	a.note("no worker on queue %s has taken %s yet; it starts when one does", a.cli.TaskQueue, run.GetID())
 	return nil
+}
+
+// noteTrouble tells what is in the way of a run from its beginning, such as a task
+// queue that nobody polls.
+func (a *app) noteTrouble(run begun) error {
+	seen, err := a.describe(a.ctx, run.GetID())
+	if err != nil {
+		return err
+	}
+	t, err := a.troubleOf(seen)
+	if err == nil && !t.None() {
+		a.note("%s %s", run.GetID(), t)
+	}
+	return err
 }
 
 // failedIn is the error of a run that failed in this very workflow task. What

@@ -89,14 +89,17 @@ func (a *app) budgets() ([]string, error) {
 	}
 }
 
-type throughputStatusCmd struct{ budgetArg }
+type throughputStatusCmd struct {
+	budgetArg
+	tableFlag
+}
 
 func (t throughputStatusCmd) Run(a *app) error {
 	resource, err := resourceNamed(t.Resource)
 	if err != nil {
 		return err
 	}
-	return a.status(workflows.ThroughputID(resource))
+	return a.status(t.tableFlag, workflows.ThroughputID(resource))
 }
 
 type throughputSetCmd struct {

@@ -21,7 +21,20 @@ func TestALongCellIsCut(t *testing.T) {
 	require.Contains(t, out.String(), strings.Repeat("x", longest-1)+"…\n")
 }
 
-func TestATableIsMadeOfAListOnly(t *testing.T) {
-	require.Error(t, Write(&bytes.Buffer{}, json.RawMessage(`{}`)))
-	require.Error(t, Write(&bytes.Buffer{}, json.RawMessage(`[1]`)))
+func TestAnObjectIsItsMembersAndThenItsLists(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, Write(&out, json.RawMessage(`{"asOf":"now","reason":"","claim":null,"jobs":[{"id":"a","state":"RUNNING"}],"names":["x","y"],"n":0,"none":[],"phase":"FLOWING"}`)))
+	require.Equal(t, "ASOF   now\nNAMES  [\"x\",\"y\"]\nN      0\nPHASE  FLOWING\n\nJOBS\nID  STATE\na   RUNNING\n", out.String())
+}
+
+func TestAnEmptyListHasNoHeading(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, Write(&out, json.RawMessage(`[]`)))
+	require.Empty(t, out.String())
+}
+
+func TestATableIsMadeOfObjectsOnly(t *testing.T) {
+	for _, document := range []string{`7`, `"x"`, `[1]`, `{"a":`} {
+		require.Error(t, Write(&bytes.Buffer{}, json.RawMessage(document)), document)
+	}
 }
