@@ -11,13 +11,14 @@ import (
 
 	"sluice"
 	"sluice/activities/requests"
+	"sluice/starter/internal/equivalent"
 	"sluice/workflows"
 )
 
 // update sends an update and returns its answer, whatever runs the workflow goes
 // through till then.
 func (a *app) update(workflowID, name string, input json.RawMessage) (answer json.RawMessage, err error) {
-	c, err := a.same(updateCommand(workflowID, name, input))
+	c, err := a.same(equivalent.Update(workflowID, name, input))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func (a *app) explainClosed(workflowID string, err error) error {
 
 // query asks a workflow, running or closed.
 func (a *app) query(workflowID, name string, args ...any) (json.RawMessage, error) {
-	c, err := a.same(queryCommand(workflowID, name, args))
+	c, err := a.same(equivalent.Query(workflowID, name, args))
 	if err != nil {
 		return nil, err
 	}

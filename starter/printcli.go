@@ -1,12 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 
 	"go.temporal.io/sdk/client"
 
+	"sluice/starter/internal/equivalent"
 	"sluice/starter/internal/shell"
 )
 
@@ -34,42 +33,9 @@ func (a *app) printCLI(command []string) {
 	if !a.cli.PrintCLI && !a.cli.DryRun {
 		return
 	}
-	quoted := make([]string, len(command))
-	for i, word := range command {
-		quoted[i] = shell.Quote(word)
-	}
-	fmt.Fprintln(a.stderr, strings.Join(quoted, " "))
+	fmt.Fprintln(a.stderr, shell.Line(command))
 }
 
 func startCommand(l launch, taskQueue string) []string {
-	command := []string{"temporal", "workflow", "start", "--type", l.workflowType, "--task-queue", taskQueue, "--workflow-id", l.id}
-	if l.options.StaticSummary != "" {
-		command = append(command, "--static-summary", l.options.StaticSummary)
-	}
-	return withInput(command, l.input)
-}
-
-func updateCommand(workflowID, name string, input json.RawMessage) []string {
-	return withInput([]string{"temporal", "workflow", "update", "execute", "--workflow-id", workflowID, "--name", name}, input)
-}
-
-func signalCommand(workflowID, name string, input json.RawMessage) []string {
-	return withInput([]string{"temporal", "workflow", "signal", "--workflow-id", workflowID, "--name", name}, input)
-}
-
-func queryCommand(workflowID, name string, args []any) []string {
-	command := []string{"temporal", "workflow", "query", "--workflow-id", workflowID, "--type", name}
-	for _, arg := range args {
-		if raw, err := json.Marshal(arg); err == nil {
-			command = withInput(command, raw)
-		}
-	}
-	return command
-}
-
-func withInput(command []string, input json.RawMessage) []string {
-	if len(input) == 0 {
-		return command
-	}
-	return append(command, "--input", string(input))
+	return equivalent.Start{Type: l.workflowType, ID: l.id, TaskQueue: taskQueue, Summary: l.options.StaticSummary, Input: l.input}.Command()
 }

@@ -10,6 +10,7 @@ import (
 
 	"sluice/activities/requests"
 	"sluice/internal/jobchain"
+	"sluice/starter/internal/equivalent"
 	"sluice/workflows"
 )
 
@@ -75,7 +76,7 @@ func (a *app) sendMany(m manyFlags, name string, given ...field) error {
 		}
 	}
 	query := fmt.Sprintf(`WorkflowType = "%s" AND ExecutionStatus = "Running" AND (%s)`, workflows.TypeRequest, m.Query)
-	if _, err := a.same(withInput([]string{"temporal", "workflow", "signal", "--query", query, "--name", name, "--yes", "--reason", "starter"}, input)); err != nil {
+	if _, err := a.same(equivalent.WithInput([]string{"temporal", "workflow", "signal", "--query", query, "--name", name, "--yes", "--reason", "starter"}, input)); err != nil {
 		return err
 	}
 	ids, err := a.findRequests(query)

@@ -14,6 +14,7 @@ import (
 	"sluice/activities"
 	"sluice/internal/duration"
 	"sluice/internal/wire"
+	"sluice/starter/internal/equivalent"
 	"sluice/workflows"
 	"sluice/workflows/resumer"
 )
@@ -65,7 +66,7 @@ func (r resumerStartCmd) Run(a *app) error {
 	if r.Every.Std() < time.Second {
 		return usage("--every: %v; at least 1s", r.Every)
 	}
-	c, err := a.same(withInput([]string{"temporal", "schedule", "create", "--schedule-id", resumerSchedule, "--interval", r.Every.String(),
+	c, err := a.same(equivalent.WithInput([]string{"temporal", "schedule", "create", "--schedule-id", resumerSchedule, "--interval", r.Every.String(),
 		"--overlap-policy", "Skip", "--type", workflows.TypeResumeSuspended, "--task-queue", a.cli.TaskQueue, "--workflow-id", resumerSchedule,
 		"--static-summary", resumerSummary, "--static-details", wire.About(workflows.TypeResumeSuspended),
 		"--search-attribute", fmt.Sprintf("%s=%q", workflows.AttributeState.GetName(), workflows.StateDone),

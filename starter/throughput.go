@@ -13,6 +13,7 @@ import (
 
 	"sluice"
 	"sluice/internal/throughput"
+	"sluice/starter/internal/equivalent"
 	"sluice/workflows"
 	throughputworkflow "sluice/workflows/throughput"
 )
@@ -213,7 +214,7 @@ func (m manyBudgets) send(a *app, name string, given ...field) error {
 
 // signalOwner signals the owner of a budget, and starts it where none runs.
 func (a *app) signalOwner(resource, name string, input json.RawMessage) error {
-	c, err := a.same(signalCommand(workflows.ThroughputID(resource), name, input))
+	c, err := a.same(equivalent.Signal(workflows.ThroughputID(resource), name, input))
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func TestWhatIsNotFoundSaysWhereItWasLookedFor(t *testing.T) {
 	require.NoError(t, err)
 	refused := func(code string) error {
 		return &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{
-			Response: &smithyhttp.Response{Response: &http.Response{StatusCode: 400, Request: request}},
+			Response: &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusBadRequest, Request: request}},
 			Err:      &smithy.GenericAPIError{Code: code, Message: "Stream s not found"}}}
 	}
 	require.ErrorContains(t, Failure("Kinesis.PutRecords", "s", refused("ResourceNotFoundException")),

@@ -13,3 +13,12 @@ func Quote(word string) string {
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
+
+// Line is a command as it is typed.
+func Line(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = Quote(word)
+	}
+	return strings.Join(quoted, " ")
+}

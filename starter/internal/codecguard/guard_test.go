@@ -1,4 +1,4 @@
-package main
+package codecguard
 
 import (
 	"net"
@@ -13,8 +13,9 @@ import (
 // Any page that a browser had open could have payloads decoded: by a name of its own
 // that leads to this machine, or as itself.
 func TestCodecServerAnswersOnlyKnownHostsAndOrigins(t *testing.T) {
-	s := codecServerCmd{Hosts: []string{"codec.example.com"}, Origins: []string{"http://localhost:8233"}}
-	handler := s.guard(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8234}, answer("decoded"))
+	s := Guard{Hosts: []string{"codec.example.com"}, Origins: []string{"http://localhost:8233"}}
+	s.Address = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8234}
+	handler := s.Handler(answer("decoded"))
 	for _, c := range []struct {
 		host, origin string
 		want         int
@@ -54,8 +55,9 @@ func TestCodecServerAnswersOnlyKnownHostsAndOrigins(t *testing.T) {
 }
 
 func TestCodecServerWantsItsToken(t *testing.T) {
-	s := codecServerCmd{Token: "let-me-read", Origins: []string{"https://ui.example.com"}}
-	handler := s.guard(&net.TCPAddr{IP: net.IPv4zero, Port: 8234}, answer("decoded"))
+	s := Guard{Token: "let-me-read", Origins: []string{"https://ui.example.com"}}
+	s.Address = &net.TCPAddr{IP: net.IPv4zero, Port: 8234}
+	handler := s.Handler(answer("decoded"))
 	for authorization, want := range map[string]int{
 		"": http.StatusUnauthorized, "Bearer other": http.StatusUnauthorized, "let-me-read": http.StatusUnauthorized,
 		"Bearer let-me-read": http.StatusOK, "bearer let-me-read": http.StatusOK,
