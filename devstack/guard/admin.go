@@ -30,6 +30,7 @@ func (g *Guard) admin() *http.ServeMux {
 		g.counters.reset()
 		reply(w, struct{}{})
 	})
+	mux.HandleFunc("GET /actions", g.actions.serve)
 	mux.HandleFunc("GET /limits", func(w http.ResponseWriter, _ *http.Request) { reply(w, g.limits.get()) })
 	mux.HandleFunc("PUT /limits", func(w http.ResponseWriter, r *http.Request) {
 		var over Limits

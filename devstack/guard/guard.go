@@ -36,6 +36,7 @@ type Config struct {
 type Guard struct {
 	faults   *faults
 	counters *counters
+	actions  *actions
 	limits   *limits
 	objects  *objects
 	mux      *http.ServeMux
@@ -57,7 +58,7 @@ type backend interface {
 
 // Start opens the proxies and the admin address on free ports of 127.0.0.1.
 func Start(cfg Config) (*Guard, error) {
-	g := &Guard{faults: newFaults(), counters: newCounters(), limits: newLimits(cfg.Limits),
+	g := &Guard{faults: newFaults(), counters: newCounters(), actions: newActions(), limits: newLimits(cfg.Limits),
 		urls: map[string]string{}, wishes: cfg.Addresses}
 	g.objects = newObjects(newUpstream(cfg.Upstreams[S3]))
 	for service, address := range cfg.Upstreams {
@@ -143,6 +144,7 @@ func (g *Guard) proxy(service Service, b backend) http.Handler {
 			}
 			return
 		}
+		g.actions.note(c)
 		c.faults = g.faults.match(c, service, time.Now())
 		c.count = g.counters.of(service, c.operation, c.target)
 		c.count(Count{Calls: 1, Faulted: c.faults.any()})

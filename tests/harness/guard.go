@@ -159,6 +159,20 @@ func (g *Guard) Counters(t testing.TB) Counters {
 	return c
 }
 
+// An Action is what IAM would be asked for: an action, and the ARN of its resource with
+// REGION and ACCOUNT in it.
+type Action struct {
+	Action   string `json:"action"`
+	Resource string `json:"resource"`
+}
+
+// Actions are what an access key has been used for since the stack began.
+func (g *Guard) Actions(t testing.TB, accessKey string) (all []Action) {
+	t.Helper()
+	g.call(t, http.MethodGet, "/actions?accessKey="+url.QueryEscape(accessKey), nil, &all)
+	return all
+}
+
 // SetLimits merges limits into those in force.
 func (g *Guard) SetLimits(t testing.TB, limits Limits) {
 	t.Helper()
