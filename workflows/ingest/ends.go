@@ -63,6 +63,7 @@ func (r *run) unlessLate(ctx workflow.Context, err error) error {
 		return err
 	}
 	r.passed = shell.TroubleOf(err)
+	r.lastError = r.passed.Error
 	workflow.GetLogger(ctx).Warn("Passed over, since the deadline has passed.", "phase", r.phase, "error", err)
 	return nil
 }

@@ -26,6 +26,7 @@ type run struct {
 	phase      string
 	words      string // what is done in it
 	passed     shell.Trouble
+	lastError  string // of what failed on the way
 	objects    int64
 	tasks      int64
 	generation int

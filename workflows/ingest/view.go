@@ -21,6 +21,8 @@ type Result struct {
 	Tasks      int64              `json:"tasks"`      // that ended
 	Seconds    float64            `json:"seconds"`
 	Report     wire.IngestLocated `json:"report"`
+	// LastError is what failed last on the way, also where it went well in the end.
+	LastError string `json:"lastError,omitempty"`
 }
 
 // Status answers the query status.
@@ -72,6 +74,9 @@ func (r *run) show(ctx workflow.Context, phase, words string) {
 // out of it.
 func (r *run) showTrouble(ctx workflow.Context) {
 	_ = r.attributes.Show(ctx, shell.Shown{Trouble: r.trouble(), Ended: r.result != nil}) // fails only where another does, which is told
+	if now := shell.OrHeard(ctx, r.trouble()); now.Error != "" {
+		r.lastError = now.Error
+	}
 	phase, words := r.phase, r.words
 	details := fmt.Sprintf("**%s** %s\n\n", phase, words)
 	if r.result != nil {

@@ -60,6 +60,7 @@ func Workflow(ctx workflow.Context, raw json.RawMessage) (*Result, error) {
 	if err != nil {
 		return nil, activities.Final(err)
 	}
+	result.LastError = run.lastError
 	run.result = result
 	measured := workflow.GetMetricsHandler(ctx)
 	measured.Counter("sluice_ingest_ended").Inc(1)

@@ -86,6 +86,11 @@ func TestIngestEndsByItsDeadlineWhateverFails(t *testing.T) {
 			default:
 				require.NoError(t, w.GetWorkflowError())
 				require.Positive(t, w.summaries, "there is a report")
+				var result Result
+				require.NoError(t, w.GetWorkflowResult(&result))
+				if name == wire.IngestEnqueue.Name || name == wire.IngestAwaitTasks.Name {
+					require.Contains(t, result.LastError, "it is away", "what failed on the way is told")
+				}
 			}
 		})
 	}

@@ -68,6 +68,7 @@ func TestWhatBecomesOfEachRequestIsToldApart(t *testing.T) {
 	require.Equal(t, []string{"ok"}, result.Resumed)
 	require.ElementsMatch(t, []Skipped{{"taken", "you"}, {ID: "moved"}}, result.Skipped)
 	require.Len(t, result.Failed, 2)
+	require.Contains(t, []string{result.Failed[0].ID + ": " + result.Failed[0].Error, result.Failed[1].ID + ": " + result.Failed[1].Error}, result.LastError)
 	for _, f := range result.Failed {
 		require.NotContains(t, f.Error, "\n")
 		require.NotEmpty(t, f.Error)

@@ -18,6 +18,8 @@ type Result struct {
 	Failed  []Failed  `json:"failed"`
 	Omitted int       `json:"omitted,omitempty"` // how many more there were than a result may hold
 	Left    int       `json:"left,omitempty"`    // how many more were suspended than a sweep takes: the next one's
+	// LastError is what failed last on the way, also where it went well in the end.
+	LastError string `json:"lastError,omitempty"`
 }
 
 // Skipped is a request that another holder has claimed, or ("") that was
@@ -54,6 +56,9 @@ const sweptFields = len(`{"id":,"holder":},`)
 // note takes down what became of a request, as long as there is room for it.
 func (s *sweep) note(id string, became wire.Resumed) {
 	s.progress = s.progress || became.Resumed
+	if became.Error != "" {
+		s.result.LastError = id + ": " + became.Error
+	}
 	encoded, err := json.Marshal([]string{id, became.Holder, became.Error})
 	if err != nil || s.bytes+len(encoded)+sweptFields > maxSwept {
 		s.result.Omitted++
@@ -76,6 +81,9 @@ func (s *sweep) show(ctx workflow.Context) error {
 }
 
 func (s *sweep) publish(ctx workflow.Context) {
+	if heard := shell.Heard(ctx); heard.Error != "" {
+		s.result.LastError = heard.Error
+	}
 	_ = s.shown.Show(ctx, shell.Shown{}) // fails only where another does, which is told
 	shell.ShowDetails(ctx, workflow.Now(ctx), shell.Heard(ctx), fmt.Sprintf("%d suspended requests: %d resumed, %d skipped, %d failed, %d waiting",
 		s.total, len(s.result.Resumed), len(s.result.Skipped), len(s.result.Failed), len(s.waiting)))
