@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"strings"
 
@@ -68,9 +69,22 @@ func (a *app) temporal() (client.Client, error) {
 		a.namespace = client.DefaultNamespace
 	}
 	if a.connected, err = sluice.Dial(a.ctx, options); err != nil {
-		return nil, failed("%s; is it there? TEMPORAL_ADDRESS and TEMPORAL_PROFILE say where it is, and `make up` starts one here", describe(err))
+		return nil, failed("%s%s; is it there? TEMPORAL_ADDRESS and TEMPORAL_PROFILE say where it is, and `make up` starts one here", describe(err), a.unknownHost(options.HostPort))
 	}
 	return a.connected, nil
+}
+
+// unknownHost says that an address's host has no such name, which the connection's
+// own error does not.
+func (a *app) unknownHost(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	if _, err = net.DefaultResolver.LookupHost(a.ctx, host); err != nil {
+		return ": " + err.Error()
+	}
+	return ""
 }
 
 func (a *app) close() {

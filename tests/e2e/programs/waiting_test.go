@@ -1,17 +1,16 @@
 package programs_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
+	"errors"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"sluice/tests/harness"
 )
@@ -51,117 +50,29 @@ func status(t *testing.T, s *harness.Stack, args ...string) (waitsFor []string, 
 	return told.WaitsFor, told.LastError
 }
 
-func TestAWaitWithoutAWorkerSaysSo(t *testing.T) {
+// A command that waits asks a workflow that changes all the time at most twelve times
+// a minute: each query is billed and takes a worker's time.
+func TestAWaitAsksTwelveTimesAMinuteAtMost(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
-	began := time.Now()
-	id := s.Name("request")
-	waiting := s.LaunchStarter("dynamodb", "list-tables", "--cli-input-json", "{}", "--id", id, "--wait")
-	tells(t, waiting, began, "no worker polls queue "+s.TaskQueue)
-	interrupt(t, waiting, "request status "+id)
-	s.Starter("request", "status", id).Exits(t, 1)
-}
-
-func TestAWaitOnAJobWhoseQueueNobodyPollsSaysSo(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t)
-	s.Starter("setup").OK(t)
-	s.StartWorker()
-	nobody, id := s.Name("nobody"), s.Name("request")
-	document := filepath.Join(t.TempDir(), "request.json")
-	require.NoError(t, os.WriteFile(document, []byte(`{"jobs":[{"id":"a","activity":"x","taskQueue":"`+nobody+`"}]}`), 0o600))
-	began := time.Now()
-	waiting := s.LaunchStarter("request", "run", "--id", id, "-f", document, "--wait")
-	tells(t, waiting, began, "RUNNING 0/1; waits for a worker: no worker polls queue "+nobody)
-	interrupt(t, waiting, "request status "+id)
-	waitsFor, _ := status(t, s, "request", "status", id)
-	require.Contains(t, strings.Join(waitsFor, " "), "no worker polls queue "+nobody)
-}
-
-func TestAWaitWithoutCredentialsEndsAtOnce(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t)
-	s.Starter("setup").OK(t)
-	s.StartWorker("AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY=", "AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE=/dev/null", "AWS_SHARED_CREDENTIALS_FILE=/dev/null")
-	stream := s.NewStream(1)
-	began := time.Now()
-	r := s.Starter("kinesis", "put-records", "--wait", "--cli-input-json",
-		`{"StreamName":"`+stream+`","Records":[{"Data":"eA==","PartitionKey":"a"}]}`).Exits(t, 1)
-	require.Less(t, time.Since(began), soon)
-	require.Contains(t, r.Stderr+r.Stdout, "AccessDenied")
-	require.Contains(t, r.Stderr+r.Stdout, "AWS_ACCESS_KEY_ID")
-}
-
-func TestAWaitOnAPausedBudgetSaysSo(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t)
-	s.Starter("setup").OK(t)
-	s.StartWorker()
-	s.Starter("throughput", "pause", "--all", "--reason", "maintenance").OK(t)
-	began := time.Now()
-	id := s.Name("request")
-	waiting := s.LaunchStarter("dynamodb", "list-tables", "--cli-input-json", "{}", "--id", id, "--wait")
-	tells(t, waiting, began, "is paused")
-	interrupt(t, waiting, "request status "+id)
-	_, lastError := status(t, s, "request", "status", id)
-	require.Contains(t, lastError, "is paused")
-}
-
-func TestAWatchOfAMissingTableTellsItsError(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t)
-	s.Starter("setup").OK(t)
-	s.StartWorker()
-	began := time.Now()
-	id := s.Name("quiescence")
-	waiting := s.LaunchStarter("quiescence", "run", "--table", s.Name("absent"), "--counter", "b", "--delay", "1s", "--id", id, "--wait")
-	tells(t, waiting, began, "last error:", "NotFound")
-	interrupt(t, waiting, "quiescence status "+id)
-	_, lastError := status(t, s, "quiescence", "status", id)
-	require.Contains(t, lastError, "NotFound")
-}
-
-func TestAWatchThatNeverCouldPollEndsWithItsError(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t)
-	s.Starter("setup").OK(t)
-	s.StartWorker()
-	r := s.Starter("quiescence", "run", "--table", s.Name("absent"), "--counter", "b", "--delay", "1s", "--deadline", "3s", "--wait").Exits(t, 1)
-	require.Contains(t, r.Stderr, "ended: deadline; last error: ")
-	require.Contains(t, r.Stdout, `"lastError": "DynamoDB.GetItem`)
-}
-
-func TestAClaimerWithoutAzureSettingsSaysSo(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t)
-	s.Starter("setup").OK(t)
-	s.StartWorker("AZURE_STORAGE_CONNECTION_STRING=", "AZURE_STORAGE_QUEUE_URL=")
-	name := s.Name("claimer")
-	s.Starter("claim", "run", name, "--queue", "tasks").OK(t)
-	harness.Await(t, "the reason", func(context.Context) error {
-		waitsFor, lastError := status(t, s, "claim", "status", name)
-		if !strings.Contains(strings.Join(waitsFor, " "), "no worker polls queue "+s.TaskQueue+"-azure") {
-			return fmt.Errorf("waits for %q, last error %q", waitsFor, lastError)
+	var queries atomic.Int64
+	w := worker.New(s.Client, s.TaskQueue, worker.Options{})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, _ json.RawMessage) (json.RawMessage, error) {
+		err := workflow.SetQueryHandler(ctx, "status", func() (json.RawMessage, error) {
+			queries.Add(1)
+			return json.RawMessage(`{"state":"RUNNING","totalJobs":1}`), nil
+		})
+		for range 50 { // changes twice a second at least
+			err = errors.Join(err, workflow.Sleep(ctx, 200*time.Millisecond))
 		}
-		return nil
-	})
-}
-
-func TestAProducerOfAMissingStreamTellsItsError(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t)
-	s.Starter("setup").OK(t)
-	s.StartWorker()
-	stream := s.Name("absent")
-	s.Starter("producer", "run", stream).OK(t)
-	s.Starter("producer", "add", stream, "--data", "x", "--partition-key", "k").OK(t)
-	harness.Await(t, "the error", func(context.Context) error {
-		if _, lastError := status(t, s, "producer", "status", stream); !strings.Contains(lastError, stream) {
-			return fmt.Errorf("last error: %q", lastError)
-		}
-		return nil
-	})
-	flush := s.Starter("producer", "flush", stream, "--answer-within", "1s").Exits(t, 3)
-	require.Contains(t, flush.Stderr, "1 record not sent yet; last error: ")
-	require.NotContains(t, flush.Stderr, "worker")
+		return json.RawMessage(`{"state":"COMPLETE","totalJobs":1}`), err
+	}, workflow.RegisterOptions{Name: "Request"})
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+	began := time.Now()
+	s.StarterWith(`{"jobs":[{"id":"a","activity":"x"}]}`, "request", "run", "-f", "-", "--wait").OK(t)
+	took := time.Since(began)
+	require.GreaterOrEqual(t, took, 10*time.Second)
+	require.Positive(t, queries.Load())
+	require.LessOrEqual(t, float64(queries.Load()), 1+took.Minutes()*12)
 }
