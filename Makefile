@@ -136,8 +136,8 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .PHONY: soak
-soak: tools build ## Kill 200 workers and 20 servers during the main job
-	SLUICE_SOAK_KILLS=200 go test -v -count 1 -timeout 120m ./tests/faults/ingest
+soak: tools build ## Kill 200 workers and 20 servers during the main job, and have all sleep for ten minutes
+	SLUICE_SOAK_KILLS=200 SLUICE_ASLEEP=10m go test -v -count 1 -timeout 120m ./tests/faults/ingest
 
 .PHONY: hostile
 hostile: tools build ## Send a worker 10,000 documents that nobody should send; about 10 minutes

@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"time"
+
+	"go.temporal.io/sdk/activity"
 )
 
 // Notify wakes the reader of c, now or next: one wake-up that waits is enough.
@@ -59,4 +61,15 @@ func AlignWait(wait time.Duration) time.Duration {
 // into is how far an instant is into its pulse, on either side of the epoch.
 func into(pulse, at time.Duration) time.Duration {
 	return (at%pulse + pulse) % pulse
+}
+
+// ServerClock is the time as Temporal's server has it, from the beginning of the
+// activity of ctx. Instants that one attempt hands to the next, or a worker to others,
+// are of this clock: those of two machines differ, by minutes where one is not set.
+func ServerClock(ctx context.Context) func() time.Time {
+	began, started := time.Now(), activity.GetInfo(ctx).StartedTime
+	if started.IsZero() {
+		started = began
+	}
+	return func() time.Time { return started.Add(time.Since(began)).UTC() }
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"go.temporal.io/sdk/activity"
@@ -47,11 +46,13 @@ func (s *Activities) Count(ctx context.Context, in wire.CountInput) (wire.CountR
 	if _, err := activities.Checkpoint(ctx, &figures); err != nil {
 		return wire.CountReport{}, activities.Invalid(wire.CountEvents.Name, err)
 	}
+	now := activities.ServerClock(ctx)
 	c := &counting{
+		now:     now,
 		queue:   &eventQueue{api: s.SQS, url: in.QueueURL, reached: figures.Messages > 0},
 		drain:   in.Drain,
 		calm:    s.Calm,
-		began:   time.Now().UTC(),
+		began:   now(),
 		figures: figures,
 		trouble: activities.TellTrouble(ctx, figures.Trouble),
 		metrics: activity.GetMetricsHandler(ctx).WithTags(map[string]string{"queue": wire.QueueName(in.QueueURL)}),

@@ -42,6 +42,7 @@ type counting struct {
 	ledger  *ledger
 	drain   bool
 	calm    activities.Calm
+	now     func() time.Time // as the server has it
 	began   time.Time
 	metrics client.MetricsHandler
 	logger  log.Logger
@@ -95,7 +96,7 @@ func (c *counting) run(ctx context.Context) (wire.CountReport, error) {
 		if told {
 			continue
 		}
-		if report, told = c.due(l, time.Now().UTC()); told {
+		if report, told = c.due(l, c.now()); told {
 			stop()
 		}
 	}
@@ -167,7 +168,7 @@ func (c *counting) take(ctx context.Context, l load, deleting *sync.WaitGroup) {
 		done, err := c.ledger.apply(ctx, read.events)
 		if done.news > 0 {
 			c.figures.News += done.news
-			c.figures.Arrivals.Add(time.Now().UTC(), done.news)
+			c.figures.Arrivals.Add(c.now(), done.news)
 		}
 		c.figures.RawKeys += done.rawKeys
 		c.figures.Batches += done.batches
@@ -182,7 +183,7 @@ func (c *counting) take(ctx context.Context, l load, deleting *sync.WaitGroup) {
 	c.figures.Passed += int64(read.passed)
 	c.figures.Unreadable += int64(read.unreadable)
 	c.figures.LastUnreadable = cmp.Or(read.lastUnreadable, c.figures.LastUnreadable)
-	c.figures.LastMessageAt = time.Now().UTC()
+	c.figures.LastMessageAt = c.now()
 	c.figures.LastError = ""
 	c.worked()
 	c.metrics.Counter("sluice_count_events").Inc(int64(len(read.events)))

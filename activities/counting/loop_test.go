@@ -74,7 +74,7 @@ func TestARunCountsWhatItHasReceivedBeforeItEnds(t *testing.T) {
 				}
 				return ""
 			}
-			c := &counting{queue: &eventQueue{api: q, url: "http://q/events"}, ledger: newLedger(tb, "a"),
+			c := &counting{now: func() time.Time { return time.Now().UTC() }, queue: &eventQueue{api: q, url: "http://q/events"}, ledger: newLedger(tb, "a"),
 				metrics: client.MetricsNopHandler, logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}
 			if cancels {
 				// Nothing is due, so that only the cancellation ends it.
@@ -123,7 +123,7 @@ func TestMonitorCalmsDownAndWakes(t *testing.T) {
 // Of a message that can't be read the figures have the reason, not only a number.
 func TestUnreadableMessagesAreToldWithTheirReason(t *testing.T) {
 	tb := newTableOf()
-	c := &counting{queue: &eventQueue{api: &fullQueue{}, url: "http://q/events"}, ledger: newLedger(tb, "a"),
+	c := &counting{now: func() time.Time { return time.Now().UTC() }, queue: &eventQueue{api: &fullQueue{}, url: "http://q/events"}, ledger: newLedger(tb, "a"),
 		metrics: client.MetricsNopHandler, logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}
 	c.publish()
 	var deleting sync.WaitGroup

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"time"
 
 	"sluice/activities"
 	"sluice/internal/throughput"
@@ -35,6 +36,10 @@ func (p provisioned) of(d throughput.Direction) throughput.Milli {
 	return throughput.Units(max(fixed, most))
 }
 
+// lookUpWithin is less than the heartbeat timeout of the activity, which has no
+// heartbeats.
+const lookUpWithin = 12 * time.Second
+
 // describeCapacity asks the service, one question a budget and half minute, without
 // a lease of the control plane's budget: who asks for that would wait for its owner
 // first. A repeat asks again.
@@ -51,6 +56,8 @@ func (d *Activities) describeCapacity(ctx context.Context, in wire.ProvisionedIn
 	if err != nil {
 		return wire.ProvisionedOutput{}, activities.Invalid(wire.DescribeCapacity.Name, err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, lookUpWithin)
+	defer cancel()
 	answer, err := d.service.send(ctx, request.Name, request.Tables, document)
 	if err != nil {
 		failed := failureOf(request, err)

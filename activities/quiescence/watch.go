@@ -3,7 +3,6 @@ package quiescence
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -52,9 +51,10 @@ func (q *Activities) All() []activities.Named {
 // back as the detail of the CanceledError. A failed poll fails nothing. A repeat
 // reads again and changes nothing.
 func (q *Activities) Watch(ctx context.Context, in wire.WatchInput) (wire.WatchReport, error) {
+	now := activities.ServerClock(ctx)
 	w := &watcher{
-		align: activities.AlignWait, rule: in.Rule, state: in.State, lateUntil: in.LateUntil,
-		calm: q.Calm, began: time.Now().UTC(), spacing: in.State.Spacing.Std(),
+		now: now, align: activities.AlignWait, rule: in.Rule, state: in.State, lateUntil: in.LateUntil,
+		calm: q.Calm, began: now(), spacing: in.State.Spacing.Std(),
 	}
 	if _, err := activities.Checkpoint(ctx, &w.state); err != nil {
 		return wire.WatchReport{}, activities.Invalid(wire.WatchQuiescence.Name, err)

@@ -37,6 +37,7 @@ type watcher struct {
 	calm      activities.Calm
 	began     time.Time
 	spacing   time.Duration                          // of the heartbeats of this run; 0: things happen
+	now       func() time.Time                       // as the server has it
 	align     func(wait time.Duration) time.Duration // lengthens a wait to end with others
 	beat      func()
 	trouble   *activities.TroubleTeller
@@ -46,7 +47,7 @@ type watcher struct {
 
 func (w *watcher) run(ctx context.Context) (wire.WatchReport, error) {
 	for {
-		now := time.Now().UTC()
+		now := w.now()
 		if report, ok := w.due(now); ok {
 			return report, nil
 		}
@@ -64,7 +65,7 @@ func (w *watcher) run(ctx context.Context) (wire.WatchReport, error) {
 		if w.state.Repeats == 0 || w.state.InARow > 0 {
 			w.beat()
 		}
-		if report, ok := w.found(time.Now().UTC()); ok {
+		if report, ok := w.found(w.now()); ok {
 			return report, nil
 		}
 	}
@@ -74,7 +75,7 @@ func (w *watcher) run(ctx context.Context) (wire.WatchReport, error) {
 // says nothing and counts as nothing.
 func (w *watcher) poll(ctx context.Context, began time.Time) error {
 	reading, err := w.source.poll(ctx)
-	ended := time.Now().UTC()
+	ended := w.now()
 	var end endWatch
 	switch {
 	case ctx.Err() != nil:

@@ -37,6 +37,7 @@ func ruleOf(base time.Duration, repeats int) quiescence.Rule {
 
 func watching(rule quiescence.Rule, source pollSource) *watcher {
 	w := &watcher{
+		now:    func() time.Time { return time.Now().UTC() },
 		source: source, rule: rule, beat: func() {}, metrics: client.MetricsNopHandler,
 		align: func(wait time.Duration) time.Duration { return wait },
 	}

@@ -3,7 +3,6 @@ package quiescence
 import (
 	"cmp"
 	"encoding/json"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/workflow"
@@ -85,7 +84,6 @@ func trigger(ctx workflow.Context, call *ThenHTTP, body thenBody) error {
 		return err
 	}
 	options := activities.CallOptions()
-	options.StartToCloseTimeout = time.Minute
 	options.Summary = "then: " + call.Method + " " + activities.Redact(call.URL)
 	ctx = workflow.WithActivityOptions(ctx, options)
 	return shell.Execute(ctx, wire.HTTPTrigger, wire.TriggerInput{

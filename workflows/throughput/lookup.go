@@ -67,15 +67,16 @@ func (r *budget) lookUp(ctx workflow.Context) {
 
 // describe looks up what is provisioned, on the task queue of the worker that leased
 // last: with that fleet's credentials. A run that ends gives it up; the next looks
-// again.
+// again. What takes long is a worker that was lost, which the heartbeat timeout tells:
+// it counts by the server's clock, and a worker whose own is minutes ahead would be too
+// late for any other.
 func (r *budget) describe(ctx workflow.Context) {
 	options := activities.CallOptions()
 	options.TaskQueue = r.owner.TaskQueue
 	options.ScheduleToStartTimeout = 10 * time.Second
-	options.StartToCloseTimeout = 15 * time.Second
-	options.HeartbeatTimeout = 0 // it is one short call
-	options.ScheduleToCloseTimeout = 40 * time.Second
+	options.ScheduleToCloseTimeout = 0
 	options.RetryPolicy.MaximumInterval = 4 * time.Second
+	options.RetryPolicy.MaximumAttempts = 10 // half a minute
 	options.Summary = "what is provisioned for " + r.owner.Resource
 	options.Priority.PriorityKey = 1
 	var out wire.ProvisionedOutput

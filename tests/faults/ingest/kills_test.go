@@ -49,6 +49,7 @@ func kills(t *testing.T) int {
 // many servers, have been killed: no record is missing, no job is dispatched
 // again after it reported success, every request ends COMPLETE.
 func TestIngestUnderKills(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, harness.Options{Own: true, Args: []string{"--demo", "--data", t.TempDir()}})
 	s.Starter("setup").OK(t)
 	prefix := fill(t, s)
