@@ -166,6 +166,13 @@ func TestChildThatNoWorkerKnowsIsTold(t *testing.T) {
 	require.Equal(t, jobchain.Running, s.Jobs[0].State)
 	require.Empty(t, s.Jobs[2].Error)
 	require.Contains(t, b.Temporal("workflow", "metadata", "--workflow-id", run.GetID()).OK(t).Stdout, "NoSuchWorkflow")
+	harness.Await(t, "it is found by its trouble", func(ctx context.Context) error {
+		found, err := b.c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: "WorkflowId = '" + run.GetID() + "' AND SluiceTrouble = 'Unavailable'"})
+		if err == nil && found.GetCount() != 1 {
+			err = errors.New("not found")
+		}
+		return err
+	})
 	b.Record(run.GetID(), workflows.TypeRequest, "child-that-no-worker-knows")
 	b.must(run, workflows.UpdateStop, `{"grace":"0s"}`)
 	require.NoError(t, b.c.TerminateWorkflow(t.Context(), run.GetID()+"/unknown/1", "", "for a test"))
