@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"sluice/internal/connect"
 	"sluice/starter/internal/doctor"
 	"sluice/workflows"
 )
@@ -48,6 +49,9 @@ func (a *app) needSetup(c client.Client) error {
 // addSearchAttributes registers those that are missing and names them.
 func (a *app) addSearchAttributes(c client.Client) ([]string, error) {
 	found, err := c.OperatorService().ListSearchAttributes(a.ctx, &operatorservice.ListSearchAttributesRequest{Namespace: a.namespace})
+	if connect.AttributesRefused(err) {
+		return []string{}, a.haveSearchAttributes(c)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look up search attributes: %w", err)
 	}
@@ -72,6 +76,22 @@ func (a *app) addSearchAttributes(c client.Client) ([]string, error) {
 		return nil, fmt.Errorf("register search attributes: %w", err)
 	}
 	return added, nil
+}
+
+// haveSearchAttributes fails where attributes are missing that the server does not let us
+// register, with the commands of those who may.
+func (a *app) haveSearchAttributes(c client.Client) error {
+	missing, err := connect.MissingAttributes(a.ctx, c, a.namespace, workflows.AttributeNames())
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	cloud, own := "tcld namespace search-attributes add --namespace "+a.namespace, "temporal operator search-attribute create --type Keyword --namespace "+a.namespace
+	for _, name := range missing {
+		cloud += ` --search-attribute "` + name + `=Keyword"`
+		own += " --name " + name
+	}
+	return failed("search attributes of namespace %s are missing, and the server does not let you register them. On Temporal Cloud: %s; on a server of your own, as its administrator: %s",
+		a.namespace, cloud, own)
 }
 
 // awaitQueries returns when a query on each attribute works, which takes a

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"sluice/internal/connect"
 	"sluice/internal/wire"
 	"sluice/workflows"
 )
@@ -60,7 +60,7 @@ func noNamespace(name string) string {
 // Attributes tells whether the search attributes are registered.
 func (t Temporal) Attributes(ctx context.Context) wire.DoctorCheck {
 	c := wire.DoctorCheck{Name: "search attributes"}
-	found, err := t.Client.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: t.Namespace})
+	missing, err := connect.MissingAttributes(ctx, t.Client, t.Namespace, workflows.AttributeNames())
 	var absent *serviceerror.NamespaceNotFound
 	if errors.As(err, &absent) {
 		c.Error = noNamespace(t.Namespace)
@@ -69,12 +69,6 @@ func (t Temporal) Attributes(ctx context.Context) wire.DoctorCheck {
 	if err != nil {
 		c.Error = err.Error()
 		return c
-	}
-	var missing []string
-	for _, name := range workflows.AttributeNames() {
-		if found.GetCustomAttributes()[name] != enumspb.INDEXED_VALUE_TYPE_KEYWORD {
-			missing = append(missing, name)
-		}
 	}
 	if len(missing) > 0 {
 		c.Error = "missing: " + strings.Join(missing, ", ") + "; register them: starter setup"
