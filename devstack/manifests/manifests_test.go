@@ -1,6 +1,6 @@
-// Package kubernetes_test holds ops/kubernetes to Kubernetes' own types and KEDA's own
+// Package manifests_test holds ops/kubernetes to Kubernetes' own types and KEDA's own
 // schema, and to what Sluice's programs need.
-package kubernetes_test
+package manifests_test
 
 import (
 	"bytes"
