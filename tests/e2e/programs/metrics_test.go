@@ -14,9 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
 
 	"sluice/tests/harness"
+	"sluice/workflows"
 )
 
 // promtool is Debian's, from the package prometheus; .ci/run puts it into .bin.
@@ -55,12 +59,32 @@ func load(t *testing.T, s *harness.Stack) {
 	_, err := s.Queues.NewQueueClient(queue).EnqueueMessage(t.Context(), "!!bad", nil)
 	require.NoError(t, err)
 	s.Starter("claim", "run", "--queue", queue).OK(t)
+
+	events, watch := s.NewQueue(nil), "quiescence/"+s.Name("watch")
+	for _, body := range []string{"!!bad", `{"Records":[{"eventName":"ObjectCreated:Put","s3":{"bucket":{"name":"b"},"object":{"key":"k","sequencer":"01"}}}]}`} {
+		_, err := s.SQS.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &events, MessageBody: &body})
+		require.NoError(t, err)
+	}
+	counter := workflows.CountID(events)
+	s.StarterWith(`{"queueUrl":"`+events+`","table":"`+table+`"}`, "count", "run", "-f", "-").OK(t)
+	for _, source := range []string{table, s.Name("missing")} {
+		s.StarterWith(`{"source":{"dynamodb":{"table":"`+source+`","key":{"id":{"S":"x"}}}},"delay":{"base":"1s"},"deadline":"1m"}`,
+			"quiescence", "run", "--id", watch+source, "-f", "-").OK(t)
+	}
+	// Nobody delivers what it puts on the stream, so it ends by its deadline.
+	own := s.Name("own")
+	s.NewAzureQueue(own)
+	_, err = s.S3.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: aws.String("in/object"), Body: strings.NewReader("{}\n")})
+	require.NoError(t, err)
+	s.StarterWith(`{"bucket":"`+bucket+`","prefix":"in/","deadline":"10s","queue":"`+own+`","stream":"`+stream+`","table":"`+table+`",
+		"delivery":{"bucket":"`+bucket+`","prefix":"delivered/","notifications":"`+s.NewQueue(nil)+`"}}`, "ingest", "run", "-f", "-").OK(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) // the test's own is over
 		defer cancel()
 		_ = s.Client.TerminateWorkflow(ctx, "claim/"+queue, "", "test is over")
 		_ = s.Client.TerminateWorkflow(ctx, "producer/"+stream, "", "test is over")
 		_ = s.Client.TerminateWorkflow(ctx, waiting, "", "test is over")
+		_ = s.Client.TerminateWorkflow(ctx, counter, "", "test is over")
 	})
 }
 
