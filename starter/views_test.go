@@ -90,7 +90,7 @@ func TestAWatchShowsItsLatestPoll(t *testing.T) {
 
 	live, err = liveQuiescence(seenWith(t, `{"asOf":"2026-11-30T11:00:00Z","phase":"DONE"}`, wire.WatchQuiescence.Name, beat))
 	require.NoError(t, err)
-	require.Equal(t, "DONE", string(live.Phase), "a message has ended it")
+	require.Equal(t, "DONE", live.Phase, "a message has ended it")
 }
 
 // An error as a person reads it: our type and message, or what to do.
