@@ -25,6 +25,8 @@ type putState struct {
 	Size     int64            `json:"size,omitempty"`     // PutObject: of the object, for whoever shows progress
 	Seal     string           `json:"seal,omitempty"`     // PutObject: the attempt knew what the state says
 	Output   PutRecordsOutput `json:"output"`
+	// LastError is why records are sent again, for whoever waits.
+	LastError string `json:"lastError,omitempty"`
 }
 
 // mostRecords bounds the numbers in a checkpoint, so that sums don't overflow.

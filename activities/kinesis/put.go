@@ -215,7 +215,7 @@ func (c *putCall) state(reserved int64) putState {
 	if c.ends != nil {
 		next, offset = c.ends.At(next)
 	}
-	return putState{Next: next, Offset: offset, Ahead: c.progress.AheadOf(next), Reserved: reserved, Output: output}
+	return putState{Next: next, Offset: offset, Ahead: c.progress.AheadOf(next), Reserved: reserved, LastError: c.lastError, Output: output}
 }
 
 // unsure is up to where owed records may have a copy after all.

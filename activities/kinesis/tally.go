@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"sluice/activities"
+	"sluice/activities/awscall"
 	"sluice/internal/recordbatch"
 )
 
@@ -55,6 +56,8 @@ type putCall struct {
 	serial   uint64               // of the last request that had records of this call
 	shards   recordbatch.ShardMap // of counts
 	counts   []int64              // stored records by shard, not yet in the output
+	// lastError is why records are sent again, "" once some are stored.
+	lastError string
 }
 
 func newPutCall(rules recordbatch.Call, progress *recordbatch.Progress, output PutRecordsOutput) *putCall {
@@ -75,10 +78,14 @@ func (c *putCall) ended(r *recordbatch.Request, from, to int, outcome recordbatc
 		c.serial = serial
 		c.output.PutRecordsCalls++
 	}
+	stored, again := false, -1
 	for i := from; i < to; i++ {
 		switch r.EndOf(i) {
+		case recordbatch.EndAgain:
+			again = i
 		case recordbatch.EndStored:
 			c.stored(r, i)
+			stored = true
 		case recordbatch.EndFailed:
 			c.failed(&r.Items[i], r.VerdictOf(i), outcome)
 		case recordbatch.EndOwed:
@@ -86,6 +93,22 @@ func (c *putCall) ended(r *recordbatch.Request, from, to int, outcome recordbatc
 				c.unsureTo = max(c.unsureTo, it.Index+1)
 			}
 		}
+	}
+	switch {
+	case again >= 0:
+		c.sentAgain(r.VerdictOf(again), outcome)
+	case stored:
+		c.lastError = ""
+	}
+}
+
+// sentAgain notes why a record is.
+func (c *putCall) sentAgain(v *recordbatch.Verdict, outcome recordbatch.Outcome) {
+	switch {
+	case outcome.Kind != recordbatch.Answered:
+		c.lastError = awscall.Words(outcome.Code, outcome.Message)
+	case v.Told != nil && v.Told.Code != "":
+		c.lastError = awscall.Words(v.Told.Code, brief(v.Told.Message))
 	}
 }
 

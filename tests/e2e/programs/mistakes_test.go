@@ -34,7 +34,7 @@ func (m mistake) make(t *testing.T) {
 	if m.waits {
 		waiting := m.stack.LaunchStarter(m.args...)
 		tells(t, waiting, began, m.tells...)
-		interrupt(t, waiting, m.args[0]+" status")
+		interrupt(t, waiting, strings.NewReplacer("kinesis", "request", "dynamodb", "request").Replace(m.args[0])+" status")
 		return
 	}
 	var r harness.Result
@@ -92,6 +92,8 @@ func TestMistakesAreToldWithTheirReason(t *testing.T) {
 	s.StarterWith(job, "request", "run", "--id", completed, "-f", "-", "--wait", "--again").OK(t)
 	s.Starter("producer", "run", absent).OK(t)
 	s.Starter("producer", "add", absent, "--data", "x", "--partition-key", "k").OK(t)
+	throttled := s.NewStream(1)
+	s.Guard.Inject(t, harness.Fault{Service: harness.Kinesis, Operation: "PutRecords", Target: throttled, Status: 400, Code: "ProvisionedThroughputExceededException"})
 	record := `{"StreamName":"` + stream + `","Records":[{"Data":"eA==","PartitionKey":"a"}]}`
 	unpolled := file(t, `{"jobs":[{"id":"a","activity":"x","taskQueue":"nobody-polls-this"}]}`)
 	failedFirst := s.Name("quiescence")
@@ -112,6 +114,8 @@ func TestMistakesAreToldWithTheirReason(t *testing.T) {
 			args: []string{"request", "run", "-f", unpolled}},
 		"a wait on a paused budget": {stack: paused, waits: true, tells: []string{"is paused"},
 			args: []string{"request", "run", "--wait", "-f", file(t, `{"jobs":[{"id":"a","activity":"DynamoDB.ListTables","heartbeat":"15s","input":{}}]}`)}},
+		"a put to a stream that throttles": {stack: s, waits: true, tells: []string{"last error: ProvisionedThroughputExceededException"},
+			args: []string{"kinesis", "put-records", "--wait", "--cli-input-json", strings.Replace(record, stream, throttled, 1)}},
 		"a watch of a missing table": {stack: s, waits: true, tells: []string{"last error:", "NotFound", region},
 			args: []string{"quiescence", "run", "--table", absent, "--counter", "b", "--delay", "1s", "--wait"}},
 		"a watch that never could poll": {stack: s, exits: 1, tells: []string{"ended: deadline; last error: ", `"lastError": "DynamoDB.GetItem`},
