@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// admin serves faults, counters and limits.
+// admin serves faults, counters, limits and the journal.
 func (g *Guard) admin() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /faults", func(w http.ResponseWriter, _ *http.Request) { reply(w, g.faults.list()) })
@@ -39,6 +39,15 @@ func (g *Guard) admin() *http.ServeMux {
 		}
 		g.limits.merge(over)
 		reply(w, g.limits.get())
+	})
+	mux.HandleFunc("GET /journal", func(w http.ResponseWriter, _ *http.Request) { reply(w, g.journal.all()) })
+	mux.HandleFunc("POST /journal", func(w http.ResponseWriter, _ *http.Request) {
+		g.journal.set(true)
+		reply(w, struct{}{})
+	})
+	mux.HandleFunc("DELETE /journal", func(w http.ResponseWriter, _ *http.Request) {
+		g.journal.set(false)
+		reply(w, struct{}{})
 	})
 	return mux
 }

@@ -16,6 +16,9 @@
 //	POST   /counters/reset
 //	GET    /limits            those in force
 //	PUT    /limits            merged into them
+//	POST   /journal           begins one of what the emulators accept from now on
+//	GET    /journal           what they accepted, in order
+//	DELETE /journal           ends it
 //
 // The limits' arithmetic is in guard/rules, which knows no network and no clock.
 package guard

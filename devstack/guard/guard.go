@@ -39,6 +39,7 @@ type Guard struct {
 	actions  *actions
 	limits   *limits
 	objects  *objects
+	journal  *journal
 	mux      *http.ServeMux
 	servers  []*http.Server
 	urls     map[string]string
@@ -58,7 +59,7 @@ type backend interface {
 
 // Start opens the proxies and the admin address on free ports of 127.0.0.1.
 func Start(cfg Config) (*Guard, error) {
-	g := &Guard{faults: newFaults(), counters: newCounters(), actions: newActions(), limits: newLimits(cfg.Limits),
+	g := &Guard{faults: newFaults(), counters: newCounters(), actions: newActions(), limits: newLimits(cfg.Limits), journal: &journal{},
 		urls: map[string]string{}, wishes: cfg.Addresses}
 	g.objects = newObjects(newUpstream(cfg.Upstreams[S3]))
 	for service, address := range cfg.Upstreams {
@@ -173,7 +174,12 @@ func (g *Guard) carryOut(c *call, b backend) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
+		g.journal.note(c, a)
 		a.close()
 	}
-	return b.work(c.r.Context(), c)
+	a, err := b.work(c.r.Context(), c)
+	if err == nil {
+		g.journal.note(c, a)
+	}
+	return a, err
 }
