@@ -16,6 +16,16 @@ import (
 	"sluice/workflows"
 )
 
+// evidence is all but the journal and what is left.
+func (w *world) evidence(ctx context.Context, since time.Time, promises []Promise) (seen Evidence, err error) {
+	if seen.Finals, err = w.collect(ctx, since, promises); err != nil {
+		return seen, err
+	}
+	items, err := w.items(ctx, promises)
+	seen.Finals = append(seen.Finals, items...)
+	return seen, err
+}
+
 // collect reads how every workflow that began since then has ended, and asks those that
 // something was promised of for their status.
 func (w *world) collect(ctx context.Context, since time.Time, promises []Promise) (finals []Final, err error) {
