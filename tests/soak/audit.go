@@ -58,7 +58,7 @@ func Audit(promises []Promise, seen Evidence) Verdict {
 	a.orders(promises)
 	for _, f := range seen.Finals {
 		a.history(f)
-		if f.Running && !promised[f.ID] {
+		if f.Running && !f.Lasting && !promised[f.ID] {
 			a.breach(StillRunning, "", "%s, which is promised to nobody", f.ID)
 		}
 	}

@@ -55,6 +55,7 @@ func TestAuditFindsEachKindOfBreach(t *testing.T) {
 		"a count that is off by one":         {func(e *Evidence) { e.Finals[2].Figures["count"] = 4 }, WrongFigure},
 		"a count that nobody tells":          {func(e *Evidence) { e.Finals[2].Figures = nil }, WrongFigure},
 		"a watch that goes on":               {func(e *Evidence) { e.Finals[2].Running = true }, StillRunning},
+		"a workflow that nobody waits for":   {func(e *Evidence) { e.Finals = append(e.Finals, Final{ID: "x", Running: true}) }, StillRunning},
 		"a workflow task that failed":        {func(e *Evidence) { e.Finals[1].FailedTasks = []string{"NonDeterministicError: x"} }, FailedTask},
 		"a worker that is left":              {func(e *Evidence) { e.Remains.Processes = []string{"worker 12"} }, Left},
 		"a file that is left":                {func(e *Evidence) { e.Remains.Files = []string{"spool"} }, Left},

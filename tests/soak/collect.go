@@ -21,8 +21,8 @@ func (w *world) evidence(ctx context.Context, since time.Time, promises []Promis
 	if seen.Finals, err = w.collect(ctx, since, promises); err != nil {
 		return seen, err
 	}
-	items, err := w.items(ctx, promises)
-	seen.Finals = append(seen.Finals, items...)
+	others, err := w.others(ctx, promises)
+	seen.Finals = append(seen.Finals, others...)
 	return seen, err
 }
 
@@ -42,7 +42,7 @@ func (w *world) collect(ctx context.Context, since time.Time, promises []Promise
 		id := r.GetExecution().GetWorkflowId()
 		if _, known := at[id]; !known {
 			at[id] = len(finals)
-			finals = append(finals, Final{ID: id, Type: r.GetType().GetName()})
+			finals = append(finals, Final{ID: id, Type: r.GetType().GetName(), Lasting: r.GetType().GetName() == workflows.TypeThroughput})
 		}
 		f := &finals[at[id]]
 		f.Running = r.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
@@ -92,6 +92,9 @@ func (w *world) history(ctx context.Context, id, run string, f *Final) error {
 		}
 		if failed := e.GetWorkflowTaskFailedEventAttributes(); failed != nil {
 			f.FailedTasks = append(f.FailedTasks, failed.GetCause().String()+": "+failed.GetFailure().GetMessage())
+		}
+		if ended := e.GetWorkflowExecutionFailedEventAttributes(); ended != nil {
+			f.Error = ended.GetFailure().GetMessage()
 		}
 		if f.Type == workflows.TypeRequest {
 			f.Tries = append(f.Tries, triesOf(e, id, jobs)...)
@@ -149,8 +152,8 @@ func (w *world) describe(ctx context.Context, f *Final) error {
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return err
 	}
-	f.State, f.Error = status.State, status.Reason+" "+status.LastError
-	if status.Phase != "" {
+	f.State, f.Error = status.State, strings.Join([]string{f.Error, status.Reason, status.LastError}, " ")
+	if f.State == "" {
 		f.State = status.Phase
 	}
 	if reason, ok := status.Result["reason"].(string); ok { // of a watch

@@ -111,14 +111,7 @@ func (w *world) addToBuffer(ctx context.Context) error {
 	if err := w.start(ctx, id, workflows.TypeProducer, map[string]any{"stream": w.made.stream, "maxAttempts": mostSendTries}); err != nil {
 		return err
 	}
-	last := make(chan struct{}, 1) // a token: whoever has it adds
-	last <- struct{}{}
-	next := 0
-	err := w.spread(ctx, addsToBuffer, func(ctx context.Context, _ int) error {
-		<-last
-		defer func() { last <- struct{}{} }()
-		i := next
-		next++
+	err := w.inTurn(ctx, addsToBuffer, func(ctx context.Context, i int) error {
 		var records []any
 		for n := range addsOf {
 			records = append(records, map[string]any{"Data": base64.StdEncoding.EncodeToString([]byte(recordText("add", i, n))), "PartitionKey": "producer"})

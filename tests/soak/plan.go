@@ -68,9 +68,9 @@ func (s Sizes) Length() time.Duration { return time.Duration(s.Kills+1) * betwee
 func Plan(seed uint64, s Sizes) (faults []Fault) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	length := s.Length()
-	spread := func(n int, make func() Fault) {
+	spread := func(n int, one func() Fault) {
 		for i := range n {
-			f := make()
+			f := one()
 			// One in each of n equal parts of the time, so that none of them is without.
 			part := length / time.Duration(n)
 			f.At = time.Duration(i)*part + time.Duration(random.Int64N(int64(part)))

@@ -13,7 +13,7 @@ type Promise struct {
 	Reason string
 	// Figures are numbers of its final state.
 	Figures map[string]int64
-	Lasting bool // may be running: it ends by itself, much later
+	Lasting bool // may be running
 	Effects []Effect
 }
 
@@ -40,6 +40,7 @@ type Final struct {
 	ID      string
 	Type    string // of a workflow
 	Running bool
+	Lasting bool // may run: it ends by itself, ten minutes after its last use
 	State   string
 	Error   string
 	Jobs    map[string]string // states by job

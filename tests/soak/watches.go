@@ -44,7 +44,7 @@ func watches(ctx context.Context, w *world) (promises []Promise, err error) {
 	if err != nil {
 		return promises, err
 	}
-	err = w.spread(ctx, arrivals, func(ctx context.Context, i int) error { return w.arrive(ctx, id("signal"), i) })
+	err = w.inTurn(ctx, arrivals, func(ctx context.Context, i int) error { return w.arrive(ctx, id("signal"), i) })
 	if err != nil {
 		return promises, err
 	}
@@ -59,12 +59,13 @@ func watches(ctx context.Context, w *world) (promises []Promise, err error) {
 	return promises, nil
 }
 
-// arrive has one more come at every source. Each call may be repeated.
+// arrive has one more come at every source. Each call may be repeated, but none comes
+// after the next one's: a total that is told late is a lower one.
 func (w *world) arrive(ctx context.Context, signalled string, i int) error {
 	key, total := fmt.Sprint("object", i), fmt.Sprint(i+1)
 	raise := &dynamodb.UpdateItemInput{TableName: &w.made.watchedTable,
-		Key:              map[string]dynamodbtypes.AttributeValue{"id": &dynamodbtypes.AttributeValueMemberS{Value: "watched"}},
-		UpdateExpression: aws.String("SET num_records = :n"), ConditionExpression: aws.String("attribute_not_exists(num_records) OR num_records < :n"),
+		Key:                       map[string]dynamodbtypes.AttributeValue{"id": &dynamodbtypes.AttributeValueMemberS{Value: "watched"}},
+		UpdateExpression:          aws.String("SET num_records = :n"),
 		ExpressionAttributeValues: map[string]dynamodbtypes.AttributeValue{":n": &dynamodbtypes.AttributeValueMemberN{Value: total}}}
 	return errors.Join(
 		again(ctx, key, func(ctx context.Context) error {
@@ -73,9 +74,6 @@ func (w *world) arrive(ctx context.Context, signalled string, i int) error {
 		}),
 		again(ctx, "item "+total, func(ctx context.Context) error {
 			_, err := w.s.DynamoDB.UpdateItem(ctx, raise)
-			if lower := new(dynamodbtypes.ConditionalCheckFailedException); errors.As(err, &lower) {
-				return nil // a later one was faster
-			}
 			return err
 		}),
 		again(ctx, "message "+total, func(ctx context.Context) error {

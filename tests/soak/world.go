@@ -52,6 +52,21 @@ func (w *world) spread(ctx context.Context, n int, do func(ctx context.Context, 
 	return all.Wait()
 }
 
+// inTurn is spread with each call begun when the one before has ended.
+func (w *world) inTurn(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	turn := make(chan int, 1) // whoever has it is next
+	turn <- 0
+	return w.spread(ctx, n, func(ctx context.Context, _ int) error {
+		select {
+		case i := <-turn:
+			defer func() { turn <- i + 1 }()
+			return do(ctx, i)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+}
+
 // again repeats a call until it succeeds.
 func again(ctx context.Context, what string, call func(ctx context.Context) error) error {
 	for {
