@@ -34,6 +34,7 @@ func TestAuditFindsNothingWhereAllIsAsPromised(t *testing.T) {
 	require.Equal(t, map[string]int{"kinesis": 1}, verdict.Doubles, "a record came twice, which is allowed and counted")
 	require.Equal(t, 3, verdict.Effects)
 	require.Equal(t, 4, verdict.Accepted)
+	require.Equal(t, 1, verdict.Repeated)
 }
 
 func TestAuditFindsEachKindOfBreach(t *testing.T) {

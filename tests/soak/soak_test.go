@@ -35,8 +35,9 @@ type figures struct {
 	Faults   map[Kind]int   `json:"faults"`
 	Promises int            `json:"promises"`
 	Effects  int            `json:"effects"`
-	Accepted int            `json:"accepted"` // entries of the journal that were promised
-	Doubles  map[string]int `json:"doubles"`  // that are allowed, by system
+	Accepted int            `json:"accepted"`      // entries of the journal that were promised
+	Doubles  map[string]int `json:"doubles"`       // that are allowed, by system
+	Repeated int            `json:"repeatedTasks"` // workflow tasks that failed and may: see harmless
 	Breaches int            `json:"breaches"`
 }
 
@@ -136,6 +137,7 @@ func (f *figures) add(v Verdict) {
 	f.Promises += v.Promises
 	f.Effects += v.Effects
 	f.Accepted += v.Accepted
+	f.Repeated += v.Repeated
 	f.Breaches += len(v.Breaches)
 	for system, n := range v.Doubles {
 		f.Doubles[system] += n
