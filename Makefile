@@ -136,8 +136,10 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .PHONY: soak
-soak: tools build ## Kill 200 workers and 20 servers during the main job, and have all sleep for ten minutes
-	SLUICE_SOAK_KILLS=200 SLUICE_ASLEEP=10m go test -v -count 1 -timeout 120m ./tests/faults/ingest
+soak: tools build ## Fail workers, server and services under every system in turn and all at once (KILLS=200, SEED=n: the same faults), after all have slept for ten minutes; the last line is JSON
+	SLUICE_ASLEEP=10m go test -run TestIngestOnAMachineThatSleeps -v -count 1 -timeout 60m ./tests/faults/ingest
+	@SLUICE_SOAK_KILLS=$(or $(KILLS),200) SLUICE_SOAK_SEED=$(SEED) SLUICE_SOAK_OUTPUT=$(BIN)/soak.json \
+	go test -run TestSystemsSurviveFaults -v -count 1 -timeout 180m ./tests/soak; status=$$?; cat $(BIN)/soak.json; exit $$status
 
 .PHONY: hostile
 hostile: tools build ## Send a worker 10,000 documents that nobody should send; about 10 minutes
