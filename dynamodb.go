@@ -15,21 +15,27 @@ import (
 // newDynamoDB builds the DynamoDB activities, and gives their shares of capacity
 // back when all activities have ended.
 func (s *Worker) newDynamoDB(c Config, made *Clients, hooks Hooks) *dynamodb.Activities {
-	db := dynamodb.New(dynamodb.Config{
+	config := dynamoDBConfig(c, made, hooks)
+	config.Marks = made.Temporal
+	db := dynamodb.New(config)
+	s.after = append(s.after, func(context.Context) { db.Close() })
+	return db
+}
+
+// dynamoDBConfig is that of calls within the fleet's budgets.
+func dynamoDBConfig(c Config, made *Clients, hooks Hooks) dynamodb.Config {
+	return dynamodb.Config{
 		Client:    DynamoDB(made.AWS),
 		Place:     path.Join(c.Throughput.Scope, made.AWS.Region),
 		Worker:    workerName(),
 		TaskQueue: c.TaskQueue,
 		Steady:    c.Throughput.Lease,
 		Owner:     throughput.Owners{Client: made.Temporal, TaskQueue: c.Throughput.Owners()},
-		Marks:     made.Temporal,
 		Logger:    connect.TemporalLogger(hooks.logger()),
 		Metrics:   hooks.metrics(),
 
 		MaxPayload: maxAnswer(c),
-	})
-	s.after = append(s.after, func(context.Context) { db.Close() })
-	return db
+	}
 }
 
 // maxAnswer is the bytes that an answer may have: what a payload holds (0), or,

@@ -114,10 +114,9 @@ func TestAWorkflowOfOnesOwnCallsActivitiesByTypes(t *testing.T) {
 	require.Equal(t, "in/a", listed.Objects[0].Key)
 }
 
-// A program of one's own is a worker of everything in Sluice, with an activity of its
-// own beside it; told to stop, it ends.
-func TestAWorkerOfOnesOwnRunsEverythingAndMore(t *testing.T) {
-	s := harness.Start(t)
+// connected are the clients of a program of one's own, configured by the environment.
+func connected(t *testing.T, s *harness.Stack) (sluice.Config, *sluice.Clients) {
+	t.Helper()
 	for _, name := range []string{
 		"TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3",
 		"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_KINESIS", "AWS_ENDPOINT_URL_SQS", "AZURE_STORAGE_CONNECTION_STRING",
@@ -125,11 +124,20 @@ func TestAWorkerOfOnesOwnRunsEverythingAndMore(t *testing.T) {
 		t.Setenv(name, s.Env(name))
 	}
 	t.Setenv("SLUICE_TASK_QUEUE", s.TaskQueue)
+	t.Setenv("SLUICE_THROUGHPUT_SCOPE", s.TaskQueue)
 	config, err := sluice.LoadConfig()
 	require.NoError(t, err)
 	clients, err := sluice.Connect(t.Context(), config, sluice.Hooks{})
 	require.NoError(t, err)
-	defer clients.Temporal.Close()
+	t.Cleanup(clients.Temporal.Close)
+	return config, clients
+}
+
+// A program of one's own is a worker of everything in Sluice, with an activity of its
+// own beside it; told to stop, it ends.
+func TestAWorkerOfOnesOwnRunsEverythingAndMore(t *testing.T) {
+	s := harness.Start(t)
+	config, clients := connected(t, s)
 	require.NoError(t, clients.CheckSetup(t.Context()))
 	w := sluice.NewWorker(config, clients, sluice.Hooks{})
 	shout := func(_ context.Context, words string) (string, error) { return words + "!", nil }
