@@ -108,3 +108,16 @@ func TestImageOfTheProgramsHasNothingElse(t *testing.T) {
 		}
 	}
 }
+
+// What the file's head says of running Ingest names what the resources job makes.
+func TestComposeSaysHowToRunIngest(t *testing.T) {
+	raw, err := os.ReadFile("../../docker-compose.temporal.yml")
+	require.NoError(t, err)
+	demo, err := os.ReadFile("../../devstack/stack/demo.go")
+	require.NoError(t, err)
+	flags := regexp.MustCompile(`--(?:bucket|queue|stream|table|delivery-bucket) ([a-z-]+)`).FindAllStringSubmatch(string(raw), -1)
+	require.Len(t, flags, 5)
+	for _, flag := range flags {
+		require.Contains(t, string(demo), `"`+flag[1]+`"`)
+	}
+}
