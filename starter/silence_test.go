@@ -76,7 +76,7 @@ func TestAMessageThatCameTooLateIsExplained(t *testing.T) {
 	require.EqualError(t, a.explainClosed("w", gone), "w has ended: Terminated")
 	require.EqualError(t, a.explainClosed("other", gone), "no workflow other")
 	refused := temporal.NewApplicationError("it is RUNNING", "Conflict")
-	require.Equal(t, error(refused), a.explainClosed("w", refused))
+	require.Equal(t, refused, a.explainClosed("w", refused))
 	require.NoError(t, a.explainClosed("w", nil))
 }
 
