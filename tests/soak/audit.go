@@ -166,7 +166,7 @@ func (a *audit) history(f Final) {
 }
 
 func (a *audit) remains(r Remains) {
-	for what, list := range map[string][]string{"process": r.Processes, "file": r.Files, "goroutine": r.Goroutines} {
+	for what, list := range map[string][]string{"process": r.Processes, "file": r.Files} {
 		for _, one := range list {
 			a.breach(Left, "", "%s %s", what, one)
 		}

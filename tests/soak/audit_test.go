@@ -60,7 +60,6 @@ func TestAuditFindsEachKindOfBreach(t *testing.T) {
 		"a workflow task that failed":        {func(e *Evidence) { e.Finals[1].FailedTasks = []string{"NonDeterministicError: x"} }, FailedTask},
 		"a worker that is left":              {func(e *Evidence) { e.Remains.Processes = []string{"worker 12"} }, Left},
 		"a file that is left":                {func(e *Evidence) { e.Remains.Files = []string{"spool"} }, Left},
-		"a goroutine that is left":           {func(e *Evidence) { e.Remains.Goroutines = []string{"f"} }, Left},
 	} {
 		t.Run(name, func(t *testing.T) {
 			promises, evidence := sound()

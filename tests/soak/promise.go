@@ -60,5 +60,5 @@ type Try struct {
 
 // Remains are what must not be left.
 type Remains struct {
-	Processes, Files, Goroutines []string
+	Processes, Files []string
 }
