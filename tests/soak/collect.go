@@ -16,10 +16,27 @@ import (
 	"sluice/workflows"
 )
 
+// aftermath is how long after all generators have ended something may still run.
+const aftermath = 2 * time.Minute
+
 // evidence is all but the journal and what is left.
 func (w *world) evidence(ctx context.Context, since time.Time, promises []Promise) (seen Evidence, err error) {
-	if seen.Finals, err = w.collect(ctx, since, promises); err != nil {
-		return seen, err
+	// What an ingestion started is told to end and may do so after it, when a lost worker
+	// is noticed.
+	last := time.Now().Add(aftermath)
+	for {
+		if seen.Finals, err = w.collect(ctx, since, promises); err != nil {
+			return seen, err
+		}
+		running := slices.ContainsFunc(Audit(promises, seen).Breaches, func(b Breach) bool { return b.Kind == StillRunning })
+		if !running || time.Now().After(last) {
+			break
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return seen, ctx.Err()
+		}
 	}
 	others, err := w.others(ctx, promises)
 	seen.Finals = append(seen.Finals, others...)
