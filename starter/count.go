@@ -42,7 +42,7 @@ func (r countRunCmd) Run(a *app) error {
 	if err := json.Unmarshal(input, &in); err != nil || in.QueueURL == "" {
 		return usage("queueUrl: required; give it with --queue-url or in the document")
 	}
-	id := countID{cmp.Or(r.ID, in.QueueURL)}.id()
+	id := cmp.Or(r.ID, workflows.CountID(in.QueueURL))
 	return a.startAndWait(launch{
 		workflowType: workflows.TypeCountObjects, id: id, input: input, target: wire.QueueName(in.QueueURL),
 		options: client.StartWorkflowOptions{StaticSummary: "Counts what " + in.QueueURL + " announces"},
@@ -54,18 +54,29 @@ type countID struct {
 	ID string `arg:"" help:"Workflow ID, or the queue: its URL or its name."`
 }
 
-// id takes a bare name for that of the queue: IDs of monitors have a slash.
-func (c countID) id() string {
-	if strings.Contains(c.ID, "://") || !strings.Contains(c.ID, "/") {
+// id takes a bare name for the queue's, unless a workflow has it as its ID.
+func (c countID) id(a *app) string {
+	switch {
+	case strings.Contains(c.ID, "://"):
+		return workflows.CountID(c.ID)
+	case strings.Contains(c.ID, "/"):
+		return c.ID
+	}
+	if a.cli.DryRun {
 		return workflows.CountID(c.ID)
 	}
-	return c.ID
+	if temporal, err := a.temporal(); err == nil { // else the command itself says why not
+		if _, err := temporal.DescribeWorkflow(a.ctx, c.ID, ""); err == nil {
+			return c.ID
+		}
+	}
+	return workflows.CountID(c.ID)
 }
 
 type countStopCmd struct{ countID }
 
 func (s countStopCmd) Run(a *app) error {
-	return a.printUpdate(s.id(), workflows.UpdateStop, json.RawMessage("{}"))
+	return a.printUpdate(s.id(a), workflows.UpdateStop, json.RawMessage("{}"))
 }
 
 type countDrainCmd struct {
@@ -78,7 +89,7 @@ func (d countDrainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.printUpdate(d.id(), workflows.UpdateDrain, input)
+	return a.printUpdate(d.id(a), workflows.UpdateDrain, input)
 }
 
 type countStatusCmd struct {
@@ -87,7 +98,7 @@ type countStatusCmd struct {
 }
 
 func (s countStatusCmd) Run(a *app) error {
-	seen, err := a.seeStatus(s.id())
+	seen, err := a.seeStatus(s.id(a))
 	if err != nil {
 		return err
 	}

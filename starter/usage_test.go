@@ -79,7 +79,7 @@ func TestAWorkflowIsNamedByItsIDOrByWhatItIsMadeOf(t *testing.T) {
 		"count status own/id": "own/id", "request status r": "r", "quiescence status q": "q", "ingest status i": "i",
 		"throughput status dynamodb/r/t/read":  "throughput/dynamodb/r/t/read",
 		"claim run --id claim/a --queue tasks": "claim/a", "producer run --id producer/s": "producer/s",
-		"count run --queue-url https://sqs/1/landed --table t": "count/landed", "count run --id other --queue-url https://sqs/1/landed --table t": "count/other",
+		"count run --queue-url https://sqs/1/landed --table t": "count/landed", "count run --id other --queue-url https://sqs/1/landed --table t": "other",
 	} {
 		_, _, stderr := call(t, "", append([]string{"--dry-run"}, strings.Fields(args)...)...)
 		require.Contains(t, stderr, "--workflow-id "+want+" ", args)
