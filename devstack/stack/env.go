@@ -16,7 +16,8 @@ type Env []Variable
 // Variable is one entry of an Env.
 type Variable struct{ Name, Value string }
 
-func environment(cfg Config, temporal *part, binary string, g *guard.Guard, account azureAccount) Env {
+func environment(cfg Config, started map[string]*part, binary string, g *guard.Guard, account azureAccount) Env {
+	temporal := started["temporal"]
 	env := Env{
 		{"TEMPORAL_ADDRESS", temporal.address},
 		{"TEMPORAL_NAMESPACE", cfg.Namespace},
@@ -30,6 +31,7 @@ func environment(cfg Config, temporal *part, binary string, g *guard.Guard, acco
 		{"AWS_ENDPOINT_URL_KINESIS", g.URL(guard.Kinesis)},
 		{"AWS_ENDPOINT_URL_S3", g.URL(guard.S3)},
 		{"AWS_ENDPOINT_URL_SQS", g.URL(guard.SQS)},
+		{"AWS_ENDPOINT_URL_STS", "http://" + started["kumo"].address}, // asked once, whose account it is
 		{"AZURE_STORAGE_CONNECTION_STRING", account.connectionString(g.URL(guard.AzQueue))},
 		{"SLUICE_GUARD_ADMIN", g.AdminURL()},
 		{"SLUICE_TEMPORAL_METRICS", "http://" + temporal.metrics + "/metrics"},

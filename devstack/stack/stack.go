@@ -106,7 +106,7 @@ func (s *Stack) start(ctx context.Context) error {
 		return err
 	}
 	s.guard.Handle("POST /temporal/restart", http.HandlerFunc(s.serveRestart))
-	s.env = environment(s.cfg, started["temporal"], temporal, s.guard, account)
+	s.env = environment(s.cfg, started, temporal, s.guard, account)
 	return s.startDelivery(ctx)
 }
 

@@ -36,6 +36,7 @@ var printed = map[string][]string{
 	"docs/dynamodb.md": {`"N": "12.5`},
 	"docs/kinesis.md":  {`"StoredRecordCount": 2`},
 	"docs/requests.md": {`"state": "COMPLETE"`},
+	"docs/tutorial.md": {`"reason": "quiet"`, `"state": "SUSPENDED"`, `"state":"COMPLETE"`, `"stored"`},
 }
 
 // What the pages tell their reader to type works, in that order and as it stands.

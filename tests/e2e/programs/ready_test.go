@@ -147,7 +147,7 @@ func TestTheFirstLineTellsWhatAWorkerFound(t *testing.T) {
 	for field, want := range map[string]any{
 		"msg": "worker starts", "temporal": s.Env("TEMPORAL_ADDRESS"), "namespace": s.Env("TEMPORAL_NAMESPACE"), "taskQueue": s.TaskQueue,
 		"deployment": deployment, "buildId": "b1", "current": false, "awsRegion": "us-east-1",
-		"awsAccount": "not asked: the services have endpoints of their own, and AWS_ENDPOINT_URL_STS is not set", "encryption": "on, with the key 2025",
+		"awsAccount": "000000000000", "encryption": "on, with the key 2025",
 	} {
 		require.Equal(t, want, first[field], field)
 	}
