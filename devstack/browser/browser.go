@@ -50,7 +50,7 @@ type Seen struct {
 
 // Browser is a running Chromium.
 type Browser struct {
-	ctx     context.Context
+	tab     func() (context.Context, context.CancelFunc) // a new one
 	cancels []context.CancelFunc
 	profile string
 }
@@ -68,7 +68,7 @@ func Start(ctx context.Context, path string) (*Browser, error) {
 		chromedp.Flag("force-color-profile", "srgb"))
 	allocated, endProcess := chromedp.NewExecAllocator(ctx, options...)
 	tab, endTab := chromedp.NewContext(allocated)
-	b := &Browser{ctx: tab, cancels: []context.CancelFunc{endTab, endProcess}, profile: profile}
+	b := &Browser{tab: func() (context.Context, context.CancelFunc) { return chromedp.NewContext(tab) }, cancels: []context.CancelFunc{endTab, endProcess}, profile: profile}
 	if err := chromedp.Run(tab); err != nil {
 		b.Close()
 		return nil, fmt.Errorf("chromium: %w", err)
@@ -89,7 +89,7 @@ const patience = 20 * time.Second
 
 // Look opens a page in a tab of its own.
 func (b *Browser) Look(p Page) Seen {
-	tab, end := chromedp.NewContext(b.ctx)
+	tab, end := b.tab()
 	defer end()
 	if err := chromedp.Run(tab); err != nil { // opens it, for longer than a step may take
 		return Seen{URL: p.URL, Error: err.Error()}

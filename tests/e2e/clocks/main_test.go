@@ -34,7 +34,7 @@ func ended[Result any](t *testing.T, s *harness.Stack, id string) (r Result, err
 }
 
 // status asks for the status document of a workflow.
-func status[Status any](s *harness.Stack, ctx context.Context, id string) (st Status, err error) {
+func status[Status any](ctx context.Context, s *harness.Stack, id string) (st Status, err error) {
 	value, err := s.Client.QueryWorkflow(ctx, id, "", "status")
 	if err != nil {
 		return st, err

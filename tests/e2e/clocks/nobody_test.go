@@ -28,7 +28,7 @@ func TestWhatBecameDueWhileNobodyWasThereIsDoneByWhoComes(t *testing.T) {
 	require.NoError(t, s.Client.SignalWorkflow(t.Context(), quiet, "", "observed", map[string]int{"count": 3}))
 	s.Starter("request", "suspend", expires, "--ttl", "8s", "--wait", "0s").OK(t)
 	harness.Await(t, "the signal was taken in", func(ctx context.Context) error {
-		st, err := status[struct{ Count int64 }](s, ctx, quiet)
+		st, err := status[struct{ Count int64 }](ctx, s, quiet)
 		if err == nil && st.Count != 3 {
 			err = fmt.Errorf("count %d", st.Count)
 		}
@@ -56,7 +56,7 @@ func TestWhatBecameDueWhileNobodyWasThereIsDoneByWhoComes(t *testing.T) {
 		require.Equal(t, reason, r.Reason, id)
 	}
 	require.Less(t, time.Since(came), 30*time.Second)
-	st, err := status[struct{ AsOf, CreatedAt string }](s, t.Context(), late)
+	st, err := status[struct{ AsOf, CreatedAt string }](t.Context(), s, late)
 	require.NoError(t, err)
 	require.Regexp(t, `Z$`, st.AsOf, "instants are UTC, whatever a worker's time zone")
 	require.Regexp(t, `Z$`, st.CreatedAt)

@@ -37,7 +37,7 @@ func TestAWatchFallsQuietByTheTimeThatPassesWhateverTheClocks(t *testing.T) {
 				`{"source":{"dynamodb":{"table":%q,"key":{"id":{"S":"landing"}}}},"delay":{"base":"500ms"},"repeats":2,"quietFor":%q,"deadline":"10m"}`,
 				table, quietFor))
 			harness.Await(t, "it has seen the item", func(ctx context.Context) error {
-				st, err := status[struct{ Count int64 }](s, ctx, id)
+				st, err := status[struct{ Count int64 }](ctx, s, id)
 				if err == nil && st.Count != 1 {
 					err = fmt.Errorf("count %d", st.Count)
 				}
