@@ -57,6 +57,9 @@ func (o *observer) observe(ctx workflow.Context, told observed) error {
 	} else {
 		o.total += *told.Count
 	}
+	if o.state.Decide(o.rule, now) == quiescence.ReasonExpected {
+		return nil // which ends it at once: what comes after in the same task does not undo that
+	}
 	if o.total != before { // told twice is harmless
 		o.state.Elapse(o.rule, now)
 		o.state.Observe(o.rule, o.reading(), now, now)

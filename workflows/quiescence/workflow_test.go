@@ -290,3 +290,16 @@ func TestAWatchKeepsNoMoreThanAThousandBytesOfAReason(t *testing.T) {
 	updateAt(env, time.Second, wire.UpdateStop, `{"reason":"`+strings.Repeat("€", 1000)+`"}`)
 	require.Equal(t, strings.Repeat("€", 332)+"…", quietRun(t, env, fmt.Sprintf(told, "")).Note)
 }
+
+// A correction that came in the same workflow task as the number that was waited for
+// undid that it had been reached.
+func TestWhatIsExpectedIsReachedThoughACorrectionComesAtOnce(t *testing.T) {
+	env := quietEnvironment(t)
+	env.RegisterDelayedCallback(func() {
+		env.SignalWorkflow(wire.SignalObserved, json.RawMessage(`{"total":10}`))
+		env.SignalWorkflow(wire.SignalObserved, json.RawMessage(`{"total":9}`))
+	}, 0) // before its first task
+	r := quietRun(t, env, `{"source":{"signal":{}},"expected":10,"repeats":100,"delay":{"base":"1h"}}`)
+	require.Equal(t, "expected", r.Reason)
+	require.EqualValues(t, 10, r.Count)
+}
